@@ -1,0 +1,441 @@
+"""What an AI reviewer's report says to the script that merges: APPROVE, or anything else.
+
+A false block costs a re-read, a false approve ships a bug. So one rule of RULES can approve,
+it states its whole condition by itself, and whatever is odd about a report counts against it.
+
+>>> find_verdict("The lock is held on every path.\\n\\n===VERDICT=== APPROVE")
+'APPROVE'
+>>> find_verdict("===VERDICT=== APPROVE\\n\\nOn reflection, the lock leaks.")
+'AMBIGUOUS'
+>>> print(find_verdict("Looks good to me!"))
+None
+
+Give the model PROMPT_RULE as the last part of its prompt, give its whole reply to find_verdict,
+and leave with exit_code of that. This file is made to be copied: it needs the standard library
+of Python 3.8 or later, reads no files and opens no network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import unicodedata
+from bisect import bisect
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+# fmt: off
+__all__ = [
+    "AMBIGUOUS", "APPROVE", "REQUEST_CHANGES", "PROMPT_RULE", "RULES", "Reading", "Rule", "combine", "diff_token",
+    "exit_code", "find_verdict", "new_token", "prompt_rule", "read_verdict", "verdict_line",
+]
+# fmt: on
+__version__ = "0.1.0"
+
+
+# --- The words, and what a script makes of them ---------------------------------------------------
+
+APPROVE = "APPROVE"
+REQUEST_CHANGES = "REQUEST_CHANGES"
+AMBIGUOUS = "AMBIGUOUS"
+
+_EXIT_CODES = {APPROVE: 0, REQUEST_CHANGES: 3}
+_EXIT_OTHERWISE = 4
+
+
+def exit_code(verdict: Optional[str]) -> int:
+    """The exit status for a verdict: 0 for APPROVE, 3 for REQUEST_CHANGES, 4 for all else."""
+    return _EXIT_CODES.get(verdict, _EXIT_OTHERWISE) if isinstance(verdict, str) else _EXIT_OTHERWISE
+
+
+def combine(verdicts: Iterable[Optional[str]]) -> Optional[str]:
+    """One verdict for several reviewers, of whom each has to approve.
+
+    Any REQUEST_CHANGES wins; APPROVE takes at least one verdict and all of them APPROVE; where
+    nobody stated one, or there is no reviewer, it is None; else AMBIGUOUS.
+    """
+    heard = list(verdicts)
+    if REQUEST_CHANGES in heard:
+        return REQUEST_CHANGES
+    if all(verdict is None for verdict in heard):
+        return None
+    return APPROVE if all(verdict == APPROVE for verdict in heard) else AMBIGUOUS
+
+
+# --- What the model is told -----------------------------------------------------------------------
+
+_WORD = "VERDICT"
+_SENTINEL = f"==={_WORD}==="
+_PLACEHOLDER = "<value>"
+_TOKEN = "[0-9A-Fa-f]{8,64}"
+
+
+def new_token() -> str:
+    """A token for one review: 16 hex digits from the system's random source."""
+    return os.urandom(8).hex()
+
+
+def diff_token(diff: bytes | str) -> str:
+    """A token that ties a stored report to the change it reviewed: the start of the diff's SHA-256.
+
+    Takes the diff's bytes; text is encoded as UTF-8 with surrogateescape. Returns 16 hex digits.
+    Raises ValueError for text that cannot be encoded, TypeError for what is neither.
+    """
+    data = diff.encode("utf-8", "surrogateescape") if isinstance(diff, str) else diff
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def prompt_rule(token: Optional[str] = None) -> str:
+    """The instruction that goes last into the reviewer's prompt; holds no line that is a verdict.
+
+    With a token (see new_token and diff_token), the model is to end its verdict line in it.
+    Raises ValueError for a malformed token, TypeError for one that is no str.
+    """
+    _check_token(token)
+    shape = " ".join(filter(None, [_SENTINEL, _PLACEHOLDER, token]))
+    copied = " Copy the token after it as it stands." if token else ""
+    return f"""\
+End your reply with exactly one line of this shape, as the very last line:
+
+{shape}
+
+For {_PLACEHOLDER} write one of two words and nothing else.{copied}
+Write {APPROVE} if nothing in the change has to be fixed before it is merged.
+Write {REQUEST_CHANGES} if anything in the change has to be fixed first.
+The line is plain text: no bold, no backticks, no quote mark, no list mark, no indent.
+Write it exactly once, write nothing after it, and quote its marker nowhere else.
+Write it in English as shown, even where the review is in another language."""
+
+
+def _check_token(token: Optional[str]) -> None:
+    if token is not None and not isinstance(token, str):
+        raise TypeError(f"a token is a str of hex digits, not {type(token).__name__}")
+    if token is not None and not re.fullmatch(_TOKEN, token):
+        raise ValueError("a token is 8 to 64 hex digits")
+
+
+PROMPT_RULE = prompt_rule()
+
+
+# --- What is found: folded text, lines, markers ---------------------------------------------------
+#
+# Finding looks at folded text, where hidden characters are gone and lookalikes are the letters
+# they pass for, so that a disguised marker counts against an approval. Folded text is ASCII: "\n"
+# ends its lines, "\r" stands for any other character that somebody's screen may break a line at.
+
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+_BLANKS = " \t"
+_CUTS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_ASCII_CUTS = _CUTS[:6].encode()
+_LOWER = bytes(range(ord("a"), ord("z") + 1))
+_CAPITALS = bytes.maketrans(_LOWER + _ASCII_CUTS, _LOWER.upper() + b"\r" * len(_ASCII_CUTS))
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n" + _ASCII_CUTS) | {127})
+_NOT_ASCII = re.compile(r"[^\0-\x7f][^\0-\x7f]*")  # "+" alone would take a slower way to search
+_DROPPED = ("Cc", "Cf", "Mc", "Me", "Mn")  # categories: control, format, combining
+_LOOKALIKES = dict(
+    zip(
+        "\u0410\u0421\u0415\u050c\u041d\u0406\u04c0\u041e\u0420\u051a\u0405\u0422\u0474"  # Cyrillic
+        "\u0391\u03a3\u0395\u0397\u0399\u039d\u039f\u03a1\u03d8\u03a4"  # Greek; the lunate sigma is a sigma by now
+        "\u2010\u2011\u2012\u2013\u2014\u2015\u2212",
+        "ACEGHIIOPQSTVACEHINOPQT-------",
+    )
+)
+
+
+class _Folds(Dict[int, str]):
+    """What str.translate makes of each character beyond ASCII, worked out once a report."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        kept = (c for c in unicodedata.normalize("NFKD", character) if unicodedata.category(c) not in _DROPPED)
+        self[code] = "\r" if character in _CUTS else "".join(map(_ascii, "".join(kept).upper()))
+        return self[code]
+
+
+def _ascii(character: str) -> str:
+    """A letter or digit that looks like none of ours becomes Z, any other character ?."""
+    character = _LOOKALIKES.get(character, character)
+    return character if character.isascii() else "Z" if character.isalnum() else "?"
+
+
+def _folded(text: str) -> str:
+    """The text as a suspicious reader sees it, in ASCII capitals."""
+    if not text.isascii():
+        folds = _Folds()
+        text = _NOT_ASCII.sub(lambda run: run[0].translate(folds), text)
+    return text.encode().translate(_CAPITALS, _CONTROLS).decode()
+
+
+def _cleaned(report: str) -> str:
+    """The report without colour codes and byte order mark, its line ends all LF."""
+    text = _COLOUR.sub("", report) if "\x1b" in report else report
+    text = text[1:] if text.startswith("\ufeff") else text
+    text = text.replace("\r\n", "\n") if "\r" in text else text
+    return text[:-1] if text.endswith("\r") else text
+
+
+def _lines_holding(word: str, text: str, count: int) -> List[Tuple[int, str]]:
+    """Number and text of each line, of count, that holds word; from the end, where str searches fastest."""
+    found: List[Tuple[int, str]] = []
+    number, below, at = count, len(text), text.rfind(word)
+    while at >= 0:
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        number, below = number - text.count("\n", start, below), start
+        found.append((number, text[start : end if end >= 0 else None]))
+        at = text.rfind(word, 0, start)
+    return found[::-1]
+
+
+_ALNUM = "[0-9A-Z]"
+_OTHER = "[^0-9A-Z]"
+_ASK = REQUEST_CHANGES.replace("_", r"[_ \t-]*")
+_WHOLE = rf"(?!_*{_ALNUM})"  # ends a word: APPROVE_WITH_NITS is not APPROVE, but _APPROVE_ is
+_TRIM = r"[ \t*_`:.]"
+_MARK = rf"=={{0}}=*[ \t]*{_WORD}[ \t]*==+"  # {0}: where a search makes sure that the run of = starts here
+_APPROVAL = rf"{_TRIM}*{APPROVE}(?:(?=[*_`:.]*[ \t]){_TRIM}+(?P<token>{_TOKEN}))?{_TRIM}*"
+_REFUSAL = rf"{_OTHER}*{_ASK}(?:(?=[^0-9A-Z \t]*[ \t]){_OTHER}+{_TOKEN})?{_OTHER}*"
+
+_MARKER = re.compile(_MARK.format("(?<!===)"))
+_BEFORE_SENTINEL = re.compile(rf"{_OTHER}*(?:[0-9]+[.)]{_OTHER}*)?")
+_QUOTED_RULE = re.compile(rf"{_OTHER}*{_PLACEHOLDER.upper()}")
+_MENTION = re.compile(rf"{_OTHER}*(?:{APPROVE}|{_ASK}){_WHOLE}")
+_VALUES = ((APPROVE, re.compile(_APPROVAL)), (REQUEST_CHANGES, re.compile(_REFUSAL)))
+_OUTSIDE, _MENTIONED = "another value", "a mention"
+
+
+def _marks(piece: str) -> Iterator[str]:
+    """What each marker of a folded loose line says; one that counts nowhere is left out."""
+    markers = list(_MARKER.finditer(piece))
+    ends = [marker.start() for marker in markers[1:]] + [len(piece)]
+    for marker, end in zip(markers, ends):
+        value = piece[marker.end() : end]
+        if _QUOTED_RULE.match(value):
+            continue
+        if marker is markers[0] and _BEFORE_SENTINEL.fullmatch(piece, 0, marker.start()):
+            yield next((word for word, says in _VALUES if says.fullmatch(value)), _OUTSIDE)
+        elif _MENTION.match(value):
+            yield _MENTIONED
+
+
+# --- What is looked at in raw text: the one shape that approves, and open blocks ------------------
+
+_BARE = re.compile(rf" {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARK.format('')}{_APPROVAL}", re.ASCII | re.IGNORECASE)
+_COMMENT = "<!--"
+_OPENER = re.compile(r"\n {0,3}(?=[`~<])(`{3,}|~{3,}|<!--)([^\n]*)")
+
+
+def _openers(text: str) -> List[Tuple[int, re.Match[str]]]:
+    """Number and parts of each line that begins like a code fence or a comment."""
+    if "`" not in text and "~" not in text and "<" not in text:
+        return []
+    text, number, seen = "\n" + text, 0, 0
+    found: List[Tuple[int, re.Match[str]]] = []
+    for opener in _OPENER.finditer(text):
+        number, seen = number + text.count("\n", seen, opener.start(1)), opener.start(1)
+        found.append((number, opener))
+    return found
+
+
+def _fences(openers: Iterable[Tuple[int, re.Match[str]]]) -> List[int]:
+    """The lines at which code fences open and close, in turn, as CommonMark has them."""
+    turns: List[int] = []
+    fence = ""
+    for number, (run, rest) in ((number, opener.groups()) for number, opener in openers):
+        opens = not fence and run != _COMMENT and not (run[0] == "`" and "`" in rest)
+        closes = fence and run.startswith(fence) and not rest.strip(_BLANKS)
+        if opens or closes:
+            fence = run if opens else ""
+            turns.append(number)
+    return turns
+
+
+def _open_blocks(text: str) -> List[int]:
+    """The lines at which a code fence or a comment opens that the text does not close."""
+    openers = _openers(text)
+    fences = _fences(openers)
+    comments = [(number, opener) for number, opener in openers if opener[1] == _COMMENT]
+    unclosed = [number for number, opener in comments[-1:] if opener.string.find("-->", opener.end(1)) < 0]
+    return sorted(unclosed + (fences[-1:] if len(fences) % 2 else []))
+
+
+# --- What an older prompt asked for: VERDICT: APPROVE or VERDICT: REQUEST_CHANGES -----------------
+
+_STATEMENT = re.compile(rf"(?<!{_ALNUM}){_WORD}[ \t`:=*#>|.~-]{{1,16}}(?:(?P<approve>{APPROVE})|{_ASK}){_WHOLE}")
+_ADORNED = rf"(?:\[X\]|(?<!{_ALNUM})[0-9]+[.)]|{_OTHER})*"
+_OLD_BLOCK = re.compile(
+    rf"""(?=(?P<lead>{_ADORNED}))(?P=lead)        # taken once: to try it again shorter is quadratic
+    (?:(?: {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?(?!{_ALNUM})(?=[^0-9A-Z:=]*[:=])   # FINAL ANSWER:
+         | (?:{_ALNUM}[0-9A-Z_/ -]{{0,32}}(?<!{_ALNUM}))?{_WORD}(?!{_ALNUM}) )         # FINAL VERDICT
+       {_ADORNED})?
+    {_ASK}{_ADORNED}""",
+    re.VERBOSE,
+)
+
+
+def _old_blocks(folded: str, count: int) -> List[int]:
+    """The lines, of count, that are an old-style REQUEST_CHANGES, alone or after a label."""
+    lines = _lines_holding(REQUEST_CHANGES.split("_")[0], folded, count)
+    return [number for number, line in lines if any(map(_OLD_BLOCK.fullmatch, line.split("\r")))]
+
+
+# --- The facts of a report, on which alone the rules judge ----------------------------------------
+
+
+class _Facts(NamedTuple):
+    """Line numbers, in order, of what was found; the record that the rules look at."""
+
+    blocks: List[int]  # sentinels that say REQUEST_CHANGES
+    strangers: List[int]  # sentinels that say neither word
+    approvals: List[int]  # sentinels that say APPROVE
+    marks: List[int]  # every sentinel and mention
+    last: int  # the last line that is not blank
+    bare: bool  # the last line has the one shape that can approve
+    token_right: bool  # ... and ends in the token asked for, or in none where none was
+    disputes: List[int]  # beside an approval, lines that are by themselves an old-style block
+    open_blocks: List[int]  # beside an approval without a token, where an unclosed fence or comment opens
+    weak: List[int]  # without a sentinel, the old-style statements of the prose; then those of each verdict
+    weak_blocks: List[int]
+    weak_approves: List[int]
+
+
+def _read(report: str, token: Optional[str]) -> _Facts:
+    text = _cleaned(report)
+    folded, count = _folded(text), text.count("\n") + 1
+    pieces = [(at, piece) for at, line in _lines_holding(_WORD, folded, count) for piece in line.split("\r")]
+    marks = [(at, says) for at, piece in pieces for says in _marks(piece)]
+    said = {word: [at for at, says in marks if says == word] for word in (REQUEST_CHANGES, _OUTSIDE, APPROVE)}
+    approvals = said[APPROVE]
+    body = text.rstrip(_BLANKS + "\n")
+    bare = _BARE.fullmatch(body, body.rfind("\n") + 1) if approvals else None
+    weak = [] if any(said.values()) else _statements(pieces, text)
+    return _Facts(
+        blocks=said[REQUEST_CHANGES],
+        strangers=said[_OUTSIDE],
+        approvals=approvals,
+        marks=[at for at, _ in marks],
+        last=count - text.count("\n", len(body)),
+        bare=bare is not None,
+        token_right=bare is not None and (bare["token"] or "").lower() == (token or "").lower(),
+        disputes=_old_blocks(folded, count) if approvals else [],
+        open_blocks=_open_blocks(text) if approvals and token is None else [],
+        weak=[at for at, _ in weak],
+        weak_blocks=[at for at, approves in weak if not approves],
+        weak_approves=[at for at, approves in weak if approves],
+    )
+
+
+def _statements(pieces: Iterable[Tuple[int, str]], text: str) -> List[Tuple[int, bool]]:
+    """Line, and whether it approves, of each old-style statement outside of code fences."""
+    found = [(at, bool(s["approve"])) for at, piece in pieces for s in _STATEMENT.finditer(piece)]
+    fences = _fences(_openers(text)) if found else []
+    return [(at, approves) for at, approves in found if bisect(fences, at) % 2 == 0]
+
+
+# --- The rules, strongest first -------------------------------------------------------------------
+
+
+class Rule(NamedTuple):
+    """A row of the contract. The id is public: the command line, tests and documents use it."""
+
+    id: str
+    verdict: Optional[str]
+    when: str  # completes "... when"
+    holds: Callable[[_Facts], Sequence[Optional[int]]]  # the lines it points at; empty: it does not hold
+
+
+def _approved(f: _Facts) -> List[int]:
+    """The whole condition by itself, so that no other row, kept or dropped, makes approving easier."""
+    alone = f.approvals == f.marks == [f.last]
+    return f.approvals if alone and f.bare and f.token_right and not f.disputes and not f.open_blocks else []
+
+
+# fmt: off
+RULES = (
+    Rule("blocked", REQUEST_CHANGES, "a sentinel says REQUEST_CHANGES, wherever it stands",
+         lambda f: f.blocks),
+    Rule("unknown-value", AMBIGUOUS, "a sentinel says neither of the two words",
+         lambda f: f.strangers),
+    Rule("repeated", AMBIGUOUS, "an approval is not the only sentinel or mention",
+         lambda f: f.approvals and f.marks[1:]),
+    Rule("not-last", AMBIGUOUS, "an approval is not on the last line",
+         lambda f: [line for line in f.approvals if line != f.last]),
+    Rule("not-bare", AMBIGUOUS, "the line of an approval is quoted, listed, indented or holds anything else",
+         lambda f: [] if f.bare else f.approvals),
+    Rule("contradicted", AMBIGUOUS, "beside an approval, a line is by itself an old-style REQUEST_CHANGES",
+         lambda f: f.disputes),
+    Rule("wrong-token", AMBIGUOUS, "an approval lacks the token asked for, or has one when none was",
+         lambda f: [] if f.token_right else f.approvals),
+    Rule("open-block", AMBIGUOUS, "an approval without a token follows a code fence or comment left open",
+         lambda f: f.open_blocks),
+    Rule("approved", APPROVE, "the only marker is a bare approval on the last line, and nothing speaks against it",
+         _approved),
+    Rule("weak-both", AMBIGUOUS, "no sentinel is there, and the prose states both old-style verdicts",
+         lambda f: f.weak_approves and f.weak_blocks and f.weak),
+    Rule("weak-block", REQUEST_CHANGES, "no sentinel is there, and the prose states an old-style REQUEST_CHANGES",
+         lambda f: f.weak_blocks),
+    Rule("weak-approve", AMBIGUOUS, "no sentinel is there, and the prose states an old-style APPROVE",
+         lambda f: f.weak_approves),
+    Rule("not-stated", None, "none of the above holds",
+         lambda f: [None]),
+)
+# fmt: on
+
+
+# --- The parser: the first rule that holds --------------------------------------------------------
+
+
+class Reading(NamedTuple):
+    """A verdict, the id of the rule that gave it, and the line (from 1) it points at, or None."""
+
+    verdict: Optional[str]
+    rule: str
+    line: Optional[int]
+
+
+def read_verdict(report: Optional[str], token: Optional[str] = None) -> Reading:
+    """What the reviewer's report says, and why: the first of RULES that holds.
+
+    The report is the whole reply as text; None reads like an empty one. With a token, as it was
+    given to prompt_rule, an approval counts only if it ends in that token (in any case).
+    Raises TypeError for another type (decode bytes first), and for tokens as prompt_rule does.
+    """
+    if report is not None and not isinstance(report, str):
+        raise TypeError(f"a report is a str, decode it first: {type(report).__name__}")
+    _check_token(token)
+    facts = _read(report or "", token)
+    rule, lines = next((rule, lines) for rule in RULES for lines in [rule.holds(facts)] if lines)
+    return Reading(rule.verdict, rule.id, lines[0])
+
+
+def find_verdict(report: Optional[str], token: Optional[str] = None) -> Optional[str]:
+    """Only the verdict of read_verdict: "APPROVE", "REQUEST_CHANGES", "AMBIGUOUS" or None."""
+    return read_verdict(report, token).verdict
+
+
+def verdict_line(report: Optional[str], token: Optional[str] = None) -> str:
+    """The reading as one line to print; it holds no word of the report.
+
+    >>> verdict_line("===VERDICT=== APPROVE, mostly")
+    'VERDICT: AMBIGUOUS !! unknown-value, line 1: a sentinel says neither of the two words; read the report'
+    """
+    verdict, rule_id, line = read_verdict(report, token)
+    if verdict in (APPROVE, REQUEST_CHANGES):
+        return f"{_WORD}: {verdict}"
+    when = next(rule.when for rule in RULES if rule.id == rule_id)
+    place = f"{rule_id}, line {line}" if line else rule_id
+    return f"{_WORD}: {verdict or '(not stated)'} !! {place}: {when}; read the report"
+
+
+def _main(arguments: Sequence[str]) -> int:
+    """python3 verdict_contract.py [TOKEN] prints the prompt rule; wrong arguments end in 2."""
+    try:
+        print(prompt_rule(*arguments))
+    except (TypeError, ValueError):
+        print("usage: verdict_contract.py [TOKEN], where a token is 8 to 64 hex digits", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1:]))
