@@ -7,7 +7,8 @@ exit status
   3  REQUEST_CHANGES
   4  AMBIGUOUS, or no verdict
   1  a report, the diff or an output file cannot be read or written
-  2  usage; --help and --version too
+  2  usage, the same file named twice, --help, --version
+130  interrupted
 
 The report is untrusted text: no part of it is printed, only rule ids, line numbers, fixed words and the path.
 """
@@ -20,11 +21,12 @@ import io
 import json
 import os
 import sys
-from typing import Dict, List, NamedTuple, NoReturn, Optional, Sequence
+from typing import List, NamedTuple, NoReturn, Optional, Sequence
 
+# First on the path is this file's own folder, also where Python was told to leave it out (-I, -P).
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
-from verdict_contract import (  # noqa: E402  (found beside this file, also where Python leaves its folder out)
+from verdict_contract import (
     APPROVE,
     __version__,
     combine,
@@ -32,7 +34,6 @@ from verdict_contract import (  # noqa: E402  (found beside this file, also wher
     exit_code,
     prompt_rule,
     read_verdict,
-    verdict_line,
 )
 
 UNREADABLE = 1
@@ -72,6 +73,8 @@ def read_bytes(path: str) -> bytes:
     """The content of a file, or of standard input for "-". Raises CannotRead, also above 64 MiB."""
     try:
         with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+            if os.name == "posix":  # where nothing has come yet, a read that does not block looks like the end
+                os.set_blocking(file.fileno(), True)
             content = file.read(_LIMIT + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise CannotRead(f"{visible(path)}: {visible(getattr(error, 'strerror', None) or str(error))}") from error
@@ -88,8 +91,8 @@ def decode(content: bytes) -> str:
 
 def judge(path: str, token: Optional[str]) -> Outcome:
     """Read one report. Raises CannotRead."""
-    text = decode(read_bytes(path))
-    return Outcome(path, *read_verdict(text, token), verdict_line(text, token))
+    reading = read_verdict(decode(read_bytes(path)), token)
+    return Outcome(path, *reading, str(reading))
 
 
 def token_of_diff(path: str) -> str:
@@ -107,6 +110,11 @@ def visible(text: str) -> str:
     """The text with what does not print written as an escape, so that it stays on its line and commands no log."""
     shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return "".join(shown).replace("::", ":\\x3a").replace("##", "#\\x23")
+
+
+def place(path: str) -> str:
+    """The path for the start of a line: what follows it cannot be mistaken for a part of it, nor it for more."""
+    return visible(path).replace(": ", ":\\x20")
 
 
 def markdown(text: str) -> str:
@@ -130,9 +138,10 @@ def as_text(outcomes: Sequence[Outcome], panel: Optional[str]) -> List[str]:
     read = [outcome for outcome in outcomes if outcome.rule]
     if len(outcomes) == 1:
         return [outcome.message for outcome in read]
-    lines = [f"{visible(outcome.report)}: {outcome.message}" for outcome in read]
+    lines = [f"{place(outcome.report)}: {outcome.message}" for outcome in read]
     agree = sum(outcome.verdict == APPROVE for outcome in read)
-    why = "" if panel == APPROVE else f" !! {agree} of {len(outcomes)} approve; read the reports"
+    unread = f", {len(outcomes) - len(read)} cannot be read" if len(read) < len(outcomes) else ""
+    why = "" if panel == APPROVE else f" !! {agree} of {len(outcomes)} approve{unread}; read the reports"
     return [*lines, f"PANEL: {panel or '(not stated)'}{why}"]
 
 
@@ -149,8 +158,8 @@ def telling(outcomes: Sequence[Outcome], panel: Optional[str]) -> Optional[Outco
     return next(iter(same + [outcome for outcome in outcomes if outcome.verdict != APPROVE]), None)
 
 
-def for_github(outcomes: Sequence[Outcome], panel: Optional[str], code: int) -> Dict[str, str]:
-    """Text to append, by the environment variable that names the file."""
+def outputs(outcomes: Sequence[Outcome], panel: Optional[str], code: int) -> str:
+    """The step outputs, a name=value line each; no value has a line end."""
     told = telling(outcomes, panel)
     values = {
         "verdict": panel or "none",
@@ -158,12 +167,13 @@ def for_github(outcomes: Sequence[Outcome], panel: Optional[str], code: int) -> 
         "rule": (told and told.rule) or "",
         "line": (told and told.line) or "",
     }
-    rows = [f"| {markdown(o.report)} | {markdown(o.message)} | {o.rule or ''} | {o.line or ''} |" for o in outcomes]
-    table = ["| report | verdict | rule | line |", "| --- | --- | --- | --- |", *rows, ""]
-    return {
-        "GITHUB_OUTPUT": "".join(f"{name}={value}\n" for name, value in values.items()),
-        "GITHUB_STEP_SUMMARY": "\n".join(table) + "\n",
-    }
+    return "".join(f"{name}={value}\n" for name, value in values.items())
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """A Markdown table with a row for each report."""
+    rows = [f"| {markdown(o.report)} | {o.message} | {o.rule or ''} | {o.line or ''} |" for o in outcomes]
+    return "\n".join(["| report | verdict | rule | line |", "| --- | --- | --- | --- |", *rows, "", ""])
 
 
 def append(variable: str, text: str) -> None:
@@ -183,6 +193,9 @@ def append(variable: str, text: str) -> None:
 class _Parser(argparse.ArgumentParser):
     """An error is one line, with nothing in it that acts on a terminal or a log."""
 
+    def _print_message(self, message: str, file: object = None) -> None:  # noqa: ARG002
+        show([message.rstrip()])
+
     def error(self, message: str) -> NoReturn:
         complain(f"{message} (--help shows the usage)")
         self.exit(USAGE)
@@ -193,17 +206,28 @@ def parse(arguments: Optional[Sequence[str]]) -> Optional[argparse.Namespace]:
     parser = usage()
     try:
         options = parser.parse_args(arguments)
-        named = [path if path == "-" else os.path.realpath(path) for path in [*options.reports, options.diff] if path]
-        if len(set(named)) < len(named):
-            parser.error("the same file is named twice")
+        files = [real(path) for path in [*options.reports, options.diff] if path]
+        twice = next((path for path in files if files.count(path) > 1), None)
+        if twice:
+            parser.error(f"named twice: {twice}")
         prompt_rule(options.token)
     except ValueError as error:
         complain(f"--token: {error}")
+    except CannotRead as error:
+        complain(error)
     except SystemExit:
         pass
     else:
         return options
     return None
+
+
+def real(path: str) -> str:
+    """The path that the system would open; as it is for standard input, and where it leads nowhere."""
+    try:
+        return path if path == "-" else os.path.realpath(path)
+    except OSError:  # the working folder is gone
+        return path
 
 
 def usage() -> argparse.ArgumentParser:
@@ -254,23 +278,42 @@ def check(reports: Sequence[str], token: Optional[str], diff: Optional[str]) -> 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the reports, write what was asked for, return the exit status."""
+    """Check the reports, write what was asked for, return the exit status.
+
+    The step outputs come last, so that they say none and 1 where anything before them failed.
+    """
     outcomes = check(options.reports, options.token, options.diff)
     unread = any(outcome.rule is None for outcome in outcomes)
     panel = None if unread else combine(outcome.verdict for outcome in outcomes)
     code = UNREADABLE if unread else exit_code(panel)
     try:
-        for variable, text in for_github(outcomes, panel, code).items() if options.github else ():
-            append(variable, text)
+        if options.github:
+            append("GITHUB_STEP_SUMMARY", summary(outcomes))
+        if not options.quiet:
+            show([as_json(outcomes, panel, code)] if options.json else as_text(outcomes, panel))
+        if options.github and not options.quiet and not options.json:
+            show([annotation(outcome) for outcome in outcomes])
+    except CannotRead as error:
+        complain(error)
+        panel, code = None, UNREADABLE
+    try:
+        if options.github:
+            append("GITHUB_OUTPUT", outputs(outcomes, panel, code))
     except CannotRead as error:
         complain(error)
         code = UNREADABLE
-    lines = [as_json(outcomes, panel, code)] if options.json else as_text(outcomes, panel)
-    if options.github and not options.json:
-        lines += [annotation(outcome) for outcome in outcomes]
-    if lines and not options.quiet:
-        print(*lines, sep="\n")
     return code
+
+
+def show(lines: Sequence[str]) -> None:
+    """Print to stdout, for what is not on its way when this returns may be lost. Raises CannotRead."""
+    try:
+        if lines and sys.stdout:
+            print(*lines, sep="\n", flush=True)
+    except OSError as error:
+        # What is left in the buffer would fail again at shutdown, with a traceback and status 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise CannotRead(f"standard output: {error.strerror}") from error
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
@@ -279,17 +322,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
         options = parse(arguments)
-        code = USAGE if options is None else run(options)
-        if sys.stdout:
-            sys.stdout.flush()
+        return USAGE if options is None else run(options)
     except KeyboardInterrupt:
-        code = INTERRUPTED
-    except OSError as error:
-        complain(f"standard output: {error.strerror}")
-        code = UNREADABLE
-        # What is left in the buffer would fail again at shutdown, with a traceback and status 120.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

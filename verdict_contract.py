@@ -13,6 +13,11 @@ None
 Give the model PROMPT_RULE as the last part of its prompt, give its whole reply to find_verdict,
 and leave with exit_code of that. This file is made to be copied: it needs the standard library
 of Python 3.8 or later, reads no files and opens no network.
+
+A marker is ===VERDICT===. It is a sentinel if nothing but decoration stands before it on its line,
+and what follows it is its value. Any other marker that one of the two words follows is a mention.
+VERDICT: APPROVE and the like, without a marker, is the old style. A token is a word of hex digits
+that was asked for and that text written earlier cannot hold.
 """
 
 from __future__ import annotations
@@ -132,12 +137,13 @@ _LOWER = bytes(range(ord("a"), ord("z") + 1))
 _CAPITALS = bytes.maketrans(_LOWER + _ASCII_CUTS, _LOWER.upper() + b"\r" * len(_ASCII_CUTS))
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n" + _ASCII_CUTS) | {127})
 _NOT_ASCII = re.compile(r"[^\0-\x7f][^\0-\x7f]*")  # "+" alone would take a slower way to search
-_DROPPED = ("Cc", "Cf", "Mc", "Me", "Mn")  # categories: control, format, combining
+_DROPPED = ("Cc", "Cf", "Cn", "Mc", "Me", "Mn")  # categories: control, format, unassigned, combining
+_UNSEEN = "\u115f\u1160\u2800"  # letters and a symbol without ink: Hangul fillers, the empty Braille pattern
 _LOOKALIKES = dict(
     zip(
         "\u0410\u0421\u0415\u050c\u041d\u0406\u04c0\u041e\u0420\u051a\u0405\u0422\u0474"  # Cyrillic
         "\u0391\u03a3\u0395\u0397\u0399\u039d\u039f\u03a1\u03d8\u03a4"  # Greek; the lunate sigma is a sigma by now
-        "\u2010\u2011\u2012\u2013\u2014\u2015\u2212",
+        "\u2010\u2011\u2012\u2013\u2014\u2015\u2212",  # hyphens, dashes, minus
         "ACEGHIIOPQSTVACEHINOPQT-------",
     )
 )
@@ -154,9 +160,14 @@ class _Folds(Dict[int, str]):
 
 
 def _ascii(character: str) -> str:
-    """A letter or digit that looks like none of ours becomes Z, any other character ?."""
+    """What a character passes for: one of our letters, a digit, nothing, else Z for a letter and ? for the rest."""
+    if character in _UNSEEN:
+        return ""
     character = _LOOKALIKES.get(character, character)
-    return character if character.isascii() else "Z" if character.isalnum() else "?"
+    if character.isascii():
+        return character
+    digit = unicodedata.digit(character, None)
+    return str(digit) if digit is not None else "Z" if character.isalnum() else "?"
 
 
 def _folded(text: str) -> str:
@@ -221,28 +232,25 @@ def _marks(piece: str) -> Iterator[str]:
 # --- What is looked at in raw text: the one shape that approves, and open blocks ------------------
 
 _BARE = re.compile(rf" {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARK.format('')}{_APPROVAL}", re.ASCII | re.IGNORECASE)
-_COMMENT = "<!--"
-_OPENER = re.compile(r"\n {0,3}(?=[`~<])(`{3,}|~{3,}|<!--)([^\n]*)")
+_FENCE = re.compile(r"\n {0,3}(?=[`~])(`{3,}|~{3,})([^\n]*)")
+_COMMENT = re.compile(r"\n {0,3}(<!--)")
 
 
-def _openers(text: str) -> List[Tuple[int, re.Match[str]]]:
-    """Number and parts of each line that begins like a code fence or a comment."""
-    if "`" not in text and "~" not in text and "<" not in text:
-        return []
+def _numbered(pattern: re.Pattern[str], text: str) -> Iterator[Tuple[int, re.Match[str]]]:
+    """Each match of a pattern that begins with a line end, and the number of the line it is on."""
     text, number, seen = "\n" + text, 0, 0
-    found: List[Tuple[int, re.Match[str]]] = []
-    for opener in _OPENER.finditer(text):
-        number, seen = number + text.count("\n", seen, opener.start(1)), opener.start(1)
-        found.append((number, opener))
-    return found
+    for match in pattern.finditer(text):
+        number, seen = number + text.count("\n", seen, match.start(1)), match.start(1)
+        yield number, match
 
 
-def _fences(openers: Iterable[Tuple[int, re.Match[str]]]) -> List[int]:
+def _fences(text: str) -> List[int]:
     """The lines at which code fences open and close, in turn, as CommonMark has them."""
     turns: List[int] = []
     fence = ""
-    for number, (run, rest) in ((number, opener.groups()) for number, opener in openers):
-        opens = not fence and run != _COMMENT and not (run[0] == "`" and "`" in rest)
+    for number, match in _numbered(_FENCE, text) if "`" in text or "~" in text else ():
+        run, rest = match.groups()
+        opens = not fence and not (run[0] == "`" and "`" in rest)
         closes = fence and run.startswith(fence) and not rest.strip(_BLANKS)
         if opens or closes:
             fence = run if opens else ""
@@ -252,17 +260,17 @@ def _fences(openers: Iterable[Tuple[int, re.Match[str]]]) -> List[int]:
 
 def _open_blocks(text: str) -> List[int]:
     """The lines at which a code fence or a comment opens that the text does not close."""
-    openers = _openers(text)
-    fences = _fences(openers)
-    comments = [(number, opener) for number, opener in openers if opener[1] == _COMMENT]
-    unclosed = [number for number, opener in comments[-1:] if opener.string.find("-->", opener.end(1)) < 0]
-    return sorted(unclosed + (fences[-1:] if len(fences) % 2 else []))
+    fences, comment, end = _fences(text), 0, 0
+    for line, match in _numbered(_COMMENT, text) if "<" in text else ():
+        comment, end = line, match.end()
+    comments = [comment] if comment and text.find("-->", end - 1) < 0 else []  # one less: without the first line end
+    return sorted(comments + (fences[-1:] if len(fences) % 2 else []))
 
 
 # --- What an older prompt asked for: VERDICT: APPROVE or VERDICT: REQUEST_CHANGES -----------------
 
 _STATEMENT = re.compile(rf"(?<!{_ALNUM}){_WORD}[ \t`:=*#>|.~-]{{1,16}}(?:(?P<approve>{APPROVE})|{_ASK}){_WHOLE}")
-_ADORNED = rf"(?:\[X\]|(?<!{_ALNUM})[0-9]+[.)]|{_OTHER})*"
+_ADORNED = rf"{_OTHER}*(?:(?:(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])){_OTHER}*)*"
 _OLD_BLOCK = re.compile(
     rf"""(?=(?P<lead>{_ADORNED}))(?P=lead)        # taken once: to try it again shorter is quadratic
     (?:(?: {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?(?!{_ALNUM})(?=[^0-9A-Z:=]*[:=])   # FINAL ANSWER:
@@ -302,7 +310,8 @@ class _Facts(NamedTuple):
 def _read(report: str, token: Optional[str]) -> _Facts:
     text = _cleaned(report)
     folded, count = _folded(text), text.count("\n") + 1
-    pieces = [(at, piece) for at, line in _lines_holding(_WORD, folded, count) for piece in line.split("\r")]
+    lines = _lines_holding(_WORD, folded, count)
+    pieces = [(at, piece) for at, line in lines for piece in line.split("\r") if _WORD in piece]
     marks = [(at, says) for at, piece in pieces for says in _marks(piece)]
     said = {word: [at for at, says in marks if says == word] for word in (REQUEST_CHANGES, _OUTSIDE, APPROVE)}
     approvals = said[APPROVE]
@@ -328,7 +337,7 @@ def _read(report: str, token: Optional[str]) -> _Facts:
 def _statements(pieces: Iterable[Tuple[int, str]], text: str) -> List[Tuple[int, bool]]:
     """Line, and whether it approves, of each old-style statement outside of code fences."""
     found = [(at, bool(s["approve"])) for at, piece in pieces for s in _STATEMENT.finditer(piece)]
-    fences = _fences(_openers(text)) if found else []
+    fences = _fences(text) if found else []
     return [(at, approves) for at, approves in found if bisect(fences, at) % 2 == 0]
 
 
@@ -354,29 +363,29 @@ def _approved(f: _Facts) -> List[int]:
 RULES = (
     Rule("blocked", REQUEST_CHANGES, "a sentinel says REQUEST_CHANGES, wherever it stands",
          lambda f: f.blocks),
-    Rule("unknown-value", AMBIGUOUS, "a sentinel says neither of the two words",
+    Rule("unknown-value", AMBIGUOUS, "a sentinel says neither APPROVE nor REQUEST_CHANGES",
          lambda f: f.strangers),
-    Rule("repeated", AMBIGUOUS, "an approval is not the only sentinel or mention",
+    Rule("repeated", AMBIGUOUS, "an approval, and another sentinel or mention",
          lambda f: f.approvals and f.marks[1:]),
-    Rule("not-last", AMBIGUOUS, "an approval is not on the last line",
+    Rule("not-last", AMBIGUOUS, "an approval, and it is not on the last line",
          lambda f: [line for line in f.approvals if line != f.last]),
-    Rule("not-bare", AMBIGUOUS, "the line of an approval is quoted, listed, indented or holds anything else",
+    Rule("not-bare", AMBIGUOUS, "an approval, and its line is quoted, listed, indented or holds anything more",
          lambda f: [] if f.bare else f.approvals),
-    Rule("contradicted", AMBIGUOUS, "beside an approval, a line is by itself an old-style REQUEST_CHANGES",
+    Rule("contradicted", AMBIGUOUS, "an approval, and a line that is by itself an old-style REQUEST_CHANGES",
          lambda f: f.disputes),
-    Rule("wrong-token", AMBIGUOUS, "an approval lacks the token asked for, or has one when none was",
+    Rule("wrong-token", AMBIGUOUS, "an approval, and it lacks the token asked for or has one where none was",
          lambda f: [] if f.token_right else f.approvals),
-    Rule("open-block", AMBIGUOUS, "an approval without a token follows a code fence or comment left open",
+    Rule("open-block", AMBIGUOUS, "an approval without a token, and a code fence or comment before it is left open",
          lambda f: f.open_blocks),
-    Rule("approved", APPROVE, "the only marker is a bare approval on the last line, and nothing speaks against it",
+    Rule("approved", APPROVE, "one bare approval, on the last line, with the right token, and nothing against it",
          _approved),
-    Rule("weak-both", AMBIGUOUS, "no sentinel is there, and the prose states both old-style verdicts",
+    Rule("weak-both", AMBIGUOUS, "no sentinel, and the prose states both verdicts in the old style",
          lambda f: f.weak_approves and f.weak_blocks and f.weak),
-    Rule("weak-block", REQUEST_CHANGES, "no sentinel is there, and the prose states an old-style REQUEST_CHANGES",
+    Rule("weak-block", REQUEST_CHANGES, "no sentinel, and the prose states an old-style REQUEST_CHANGES",
          lambda f: f.weak_blocks),
-    Rule("weak-approve", AMBIGUOUS, "no sentinel is there, and the prose states an old-style APPROVE",
+    Rule("weak-approve", AMBIGUOUS, "no sentinel, and the prose states an old-style APPROVE",
          lambda f: f.weak_approves),
-    Rule("not-stated", None, "none of the above holds",
+    Rule("not-stated", None, "no verdict is stated",
          lambda f: [None]),
 )
 # fmt: on
@@ -391,6 +400,14 @@ class Reading(NamedTuple):
     verdict: Optional[str]
     rule: str
     line: Optional[int]
+
+    def __str__(self) -> str:
+        """One line to print, which holds no word of the report."""
+        if self.verdict in (APPROVE, REQUEST_CHANGES):
+            return f"{_WORD}: {self.verdict}"
+        when = next(rule.when for rule in RULES if rule.id == self.rule)
+        place = f"{self.rule}, line {self.line}" if self.line else self.rule
+        return f"{_WORD}: {self.verdict or '(not stated)'} !! {place}: {when}; read the report"
 
 
 def read_verdict(report: Optional[str], token: Optional[str] = None) -> Reading:
@@ -414,17 +431,12 @@ def find_verdict(report: Optional[str], token: Optional[str] = None) -> Optional
 
 
 def verdict_line(report: Optional[str], token: Optional[str] = None) -> str:
-    """The reading as one line to print; it holds no word of the report.
+    """The reading of a report as one line to print; takes and raises what read_verdict does.
 
     >>> verdict_line("===VERDICT=== APPROVE, mostly")
-    'VERDICT: AMBIGUOUS !! unknown-value, line 1: a sentinel says neither of the two words; read the report'
+    'VERDICT: AMBIGUOUS !! unknown-value, line 1: a sentinel says neither APPROVE nor REQUEST_CHANGES; read the report'
     """
-    verdict, rule_id, line = read_verdict(report, token)
-    if verdict in (APPROVE, REQUEST_CHANGES):
-        return f"{_WORD}: {verdict}"
-    when = next(rule.when for rule in RULES if rule.id == rule_id)
-    place = f"{rule_id}, line {line}" if line else rule_id
-    return f"{_WORD}: {verdict or '(not stated)'} !! {place}: {when}; read the report"
+    return str(read_verdict(report, token))
 
 
 def _main(arguments: Sequence[str]) -> int:

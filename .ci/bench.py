@@ -1,0 +1,298 @@
+"""How fast the contract is, and how large it grows: `python3 .ci/bench.py [--quick]`.
+
+Each row is a ratio, so that it means the same on any machine, with the bound that it must keep. Both sides
+of a ratio are timed in turn and by the best of their runs, and a row that misses its bound is timed longer
+before it counts. Ends in status 1 if any row is over. For Linux and macOS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+from verdict_contract import read_verdict
+
+CHECK = os.path.join(sys.path[0], "verdict_check.py")
+ENOUGH, PATIENCE = 5, 8  # runs of each side; so many times as many where the bound is missed
+
+Action = Callable[[], object]
+Figure = Callable[[float, float], float]
+
+
+class Bound(NamedTuple):
+    """What a ratio must be: at least the limit, or at most."""
+
+    least: bool
+    limit: float
+
+    def holds(self, figure: float) -> bool:
+        """Whether the figure keeps the bound."""
+        return figure >= self.limit if self.least else figure <= self.limit
+
+    def __str__(self) -> str:
+        """The bound as the table shows it."""
+        return f"at {'least' if self.least else 'most'} {self.limit:g}"
+
+
+class Row(NamedTuple):
+    """A line of the table; without a bound it is there to be looked at."""
+
+    what: str
+    figure: float
+    bound: Optional[Bound] = None
+
+    def over(self) -> bool:
+        """Whether a bound is missed."""
+        return self.bound is not None and not self.bound.holds(self.figure)
+
+
+# --- Timing ---------------------------------------------------------------------------------------
+
+
+def seconds(action: Action) -> float:
+    """The time that one run takes of the processor, in this process and in children that it waits for."""
+    start = spent()
+    action()
+    return spent() - start
+
+
+def spent() -> float:
+    """Seconds of the processor so far; unlike the time of day, these do not count what else the machine does."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def compare(ours: Action, other: Action, figure: Figure, bound: Optional[Bound] = None, runs: int = ENOUGH) -> float:
+    """The figure of the least seconds of each side, timed in turn: what slows the machine slows both."""
+    best = (math.inf, math.inf)
+    for run in range(runs * PATIENCE):
+        best = (min(best[0], seconds(ours)), min(best[1], seconds(other)))
+        if run + 1 >= runs and (bound is None or bound.holds(figure(*best))):
+            break
+    return figure(*best)
+
+
+# --- Throughput -----------------------------------------------------------------------------------
+
+APPROVAL = "\n===VERDICT=== APPROVE\n"
+PROSE = [
+    "The lock is taken before the map is read and given back in the finally block, so the two",
+    "threads of the test never see half a row. The second loop could use the helper of utils.",
+    "",
+]
+CODE = ["```python", "def total(rows):", "    return sum(row.price for row in rows)", "```", ""]
+FINDINGS = [
+    "## Findings",
+    "",
+    "1. `store.py`, line 88: the lock is released before the row is written, so two writers can",
+    "   take the same number. Move the write into the `with` block.",
+    "2. `store.py`, line 120: the name `data` says little; `rows` would say more. A nit.",
+    "",
+    "The tests cover the empty table and the full one. I ran none of them.",
+    "",
+]
+ACCENTED = ["Die Größe der Übergabe passt — auch für leere Listen, siehe unten 👍", ""]
+GERMAN = ["Für die Übergabe wird zunächst die Größe geprüft, danach wird der Schlüssel gelöscht.", ""]
+CHINESE = ["读取映射之前先取得锁，并在最后的代码块中释放，因此测试的两个线程不会看到半行数据。", ""]
+_PLAIN = re.compile(r"[*_`]*={2,}\s*VERDICT\s*={2,}\s*(\w+)[*_`. ]*$", re.IGNORECASE)
+
+
+def plain_way(report: str) -> Optional[str]:
+    """What a script would do without the contract: strip each line and try one anchored expression on it."""
+    verdict = None
+    for line in report.splitlines():
+        match = _PLAIN.match(line.strip())
+        if match:
+            verdict = match[1]
+    return verdict
+
+
+def report_of(lines: List[str], length: int) -> str:
+    """An approving report of about that many characters."""
+    block = "\n".join(lines) + "\n"
+    return block * max(1, length // len(block)) + APPROVAL
+
+
+def repeated(action: Callable[[str], object], report: str, times: int) -> Action:
+    """The action on the report, so many times: for what is too short to be timed once."""
+    return lambda: [action(report) for _ in range(times)]
+
+
+def throughput(length: int) -> Iterator[Row]:
+    """The contract against the plain way; above 1 it is faster."""
+    bytes(31 << 20)  # once so much was freed, the C library gives less back: no run pays for fresh pages
+    kinds = (
+        ("ASCII prose", PROSE, length, 1, Bound(True, 1.3)),
+        ("a fenced block every ten paragraphs", PROSE * 10 + CODE, length, 1, Bound(True, 1.0)),
+        ("4 KB of prose", PROSE, 4096, 100, None),
+        ("a reply of 4 KB", FINDINGS * 4 + CODE, 4096, 100, Bound(True, 0.7)),
+        ("prose with some non-ASCII", PROSE * 3 + ACCENTED, length, 1, Bound(True, 0.3)),
+        ("German prose", GERMAN, length // 4, 1, None),
+        ("Chinese prose", CHINESE, length // 4, 1, None),
+    )
+    for name, lines, size, times, bound in kinds:
+        report = report_of(lines, size)
+        if not read_verdict(report).verdict == plain_way(report) == "APPROVE":
+            raise AssertionError(f"{name}: the two do not agree on what to time")
+        ours, other = (repeated(action, report, times) for action in (read_verdict, plain_way))
+        yield Row(f"speed against a loop over lines: {name}", compare(ours, other, lambda a, b: b / a, bound), bound)
+
+
+def against_grep(folder: str, length: int) -> Iterator[Row]:
+    """The contract on a report in memory against `grep -ci verdict` on the same report in a file."""
+    grep = shutil.which("grep")
+    report, path = report_of(PROSE, length), os.path.join(folder, "prose.md")
+    write(path, report)
+    if grep:
+        command = [grep, "-ci", "verdict", path]
+        yield Row(
+            "speed against grep -ci verdict",
+            compare(lambda: read_verdict(report), running(command), lambda a, b: b / a),
+        )
+
+
+# --- Growth ---------------------------------------------------------------------------------------
+
+FLAT = Bound(False, 3)  # time per character at a larger size, as a multiple of that at the smallest
+# fmt: off
+UNITS = (
+    "=", "VERDICT", "==VERDICT==", "==VERDICT==\n", "== ", "VERDICT\n", "VERDICT ", "VERDICT: APPROVE\n",
+    " ", "\t", "\n", "\r", "\r\n", "\u2028", "\0", "\x1b", "\x1b[", "\x1b[1", "\x1b[1m", "<!--", "<!--\n", "-->",
+    "`", "```\n", "~~~\n```\n", "```x\n", "#", "_", "*", "- ", "1", "1. ", "1.:", "[x]:", ".", ":", "A ", "A:", "A-",
+    "REQUEST", "REQUEST\n", "REQUEST ", "REQUEST_CHANGES", "REQUEST_CHANGES\n",
+    "\u0301", "e\u0301\u0323", "\u200b", "\ufeff", "\u00e9", "\ufdfa", "\uff1d", "\U0001f44d", "\ud800",
+)
+BLOCK = "REQUEST_CHANGES" + APPROVAL
+AROUND = (
+    ("", ""), ("", APPROVAL), (APPROVAL, ""), ("\n", APPROVAL.strip()), ("\u00e9", APPROVAL),
+    ("```\n", "\n```" + APPROVAL), ("===VERDICT=== ", ""), ("===VERDICT=== REQUEST_CHANGES ", "Z"),
+    ("===VERDICT=== APPROVE ", ""), ("===VERDICT=== APPROVE ", "Z"), ("==", "VERDICT=== APPROVE"),
+    ("===VERDICT", "=== APPROVE"), ("===VERDICT=== REQUEST", "Z"), ("Verdict:", "APPROVE"), ("Z", BLOCK),
+    ("VERDICT ", "Z " + BLOCK), ("A ", "Z " + BLOCK), ("A:", "Z " + BLOCK), ("REQUEST_CHANGES", "Z" + APPROVAL),
+)
+# fmt: on
+
+
+def growth(length: int) -> Iterator[Row]:
+    """How the time per character grows over four sizes: one row for ordinary prose, one for each hostile unit."""
+    sizes = [length >> shift for shift in (6, 4, 2, 0)]
+    for name, unit in [("prose", "\n".join(PROSE)), *((ascii(unit), unit) for unit in UNITS)]:
+        figure, frame = max((grown(unit, frame, sizes), frame) for frame in AROUND)
+        yield Row(f"growth: {name}, worst between {frame[0]!a} and {frame[1]!a}", figure, FLAT)
+
+
+def grown(unit: str, frame: Tuple[str, str], sizes: List[int]) -> float:
+    """The worst growth of the unit within the frame; larger sizes are left out once one is over."""
+    small, *larger = [frame[0] + unit * (size // len(unit)) + frame[1] for size in sizes]
+    worst = 0.0
+    for large in larger:
+        worst = max(worst, growth_between(small, large))
+        if not FLAT.holds(worst):
+            break
+    return worst
+
+
+def growth_between(small: str, large: str) -> float:
+    """Time per character of the large report as a multiple of that of the small one."""
+    scale = len(small) / len(large)
+    return compare(lambda: read_verdict(large), lambda: read_verdict(small), lambda a, b: a / b * scale, FLAT, runs=2)
+
+
+# --- The command ----------------------------------------------------------------------------------
+
+START = 0.020  # seconds
+MEMORY = Bound(False, 6)
+WIDE_MEMORY = Bound(False, 8)  # one emoji, and Python holds four bytes for every character
+# A process of its own, and a small one: a child's peak begins with that of its parent. In kilobytes, on macOS in bytes.
+PEAK = """\
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+"""
+ONLY_READ = "import sys; open(sys.argv[1], 'rb').read()"
+
+
+def write(path: str, text: str) -> None:
+    """The text as a UTF-8 file."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+def running(command: List[str]) -> Action:
+    """The command as something to time; its output and status are not looked at."""
+    return lambda: subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+
+
+def start_up(folder: str, runs: int) -> Iterator[Row]:
+    """The command on a small report against the bare interpreter, both started the same way."""
+    path = os.path.join(folder, "small.md")
+    write(path, report_of(PROSE, 4096))
+    sides = running([sys.executable, CHECK, path]), running([sys.executable, "-c", "pass"])
+    bound = Bound(False, 1)
+    extra = compare(*sides, lambda a, b: (a - b) / START, bound, runs)
+    yield Row(f"start-up: what the command adds to the bare interpreter, over {START * 1000:g} ms", extra, bound)
+    yield Row("start-up: the command over the bare interpreter", compare(*sides, lambda a, b: a / b, runs=runs))
+
+
+def peak(*command: str) -> int:
+    """The most memory, in bytes, that a run of Python with these arguments holds."""
+    done = subprocess.run([sys.executable, "-c", PEAK, sys.executable, *command], check=True, stdout=subprocess.PIPE)
+    return int(done.stdout)
+
+
+def memory(folder: str, length: int) -> Iterator[Row]:
+    """The command's peak beyond that on an empty report, as a multiple of the report's bytes."""
+    empty, path = os.path.join(folder, "empty.md"), os.path.join(folder, "large.md")
+    write(empty, "")
+    kinds = (
+        ("ASCII prose", PROSE, MEMORY),
+        ("German prose", GERMAN, MEMORY),
+        ("prose with some emoji", PROSE * 3 + ACCENTED, WIDE_MEMORY),
+    )
+    for name, lines, bound in kinds:
+        write(path, report_of(lines, length))
+        size = os.path.getsize(path)
+        yield Row(f"memory over the report's size: {name}", (peak(CHECK, path) - peak(CHECK, empty)) / size, bound)
+        only = (peak("-c", ONLY_READ, path) - peak("-c", ONLY_READ, empty)) / size
+        yield Row(f"memory over the report's size: {name}, only read", only)
+
+
+# --- The table ------------------------------------------------------------------------------------
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """Every row, in order; the quick ones are measured on shorter texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from throughput(1 << 20 if quick else 1 << 22)
+        yield from against_grep(folder, 1 << 22)
+        yield from start_up(folder, 10 if quick else 30)
+        yield from memory(folder, 1 << 24 if quick else 1 << 25)
+        yield from growth(1 << 16 if quick else 1 << 19)
+
+
+def main() -> int:
+    """Print the table as it is measured; 1 if any row is over its bound."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="shorter texts and fewer runs")
+    over = 0
+    for row in rows(parser.parse_args().quick):
+        result = "over" if row.over() else "ok" if row.bound else ""
+        print(f"{row.figure:>6.2f}  {row.bound or ''!s:<12}  {result:<4}  {row.what}", flush=True)
+        over += row.over()
+    print(f"{over} over their bound" if over else "every bound is kept")
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
