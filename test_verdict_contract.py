@@ -205,6 +205,7 @@ LATER = [
     case("blocked", "token-missing", REQUEST_CHANGES, R, token=T),
     case("blocked", "token-in-brackets", REQUEST_CHANGES, M + " **REQUEST_CHANGES** [`7F3A9C2B`]."),
     case("blocked", "token-after-a-spaced-dash", REQUEST_CHANGES, R + ". - " + T),
+    case("blocked", "token-behind-a-tab", REQUEST_CHANGES, f"{R}\t{T}"),
     case("blocked", "token-of-64", REQUEST_CHANGES, R + " " + T * 4),
     case("blocked", "beside-a-right-token", REQUEST_CHANGES, R, f"{A} {T}", token=T, line=1),
     case("blocked", "second-marker-after-it", REQUEST_CHANGES, f"{R} {A}", line=1),
@@ -260,6 +261,8 @@ LATER = [
     case("unknown-value", "token-alone", AMBIGUOUS, f"{M} {T}", token=T),
     case("unknown-value", "token-in-brackets", AMBIGUOUS, f"{A} ({T})", token=T),
     case("unknown-value", "refusal-token-glued", AMBIGUOUS, f"{R}:{T}"),
+    case("unknown-value", "refusal-token-glued-then-a-blank", AMBIGUOUS, R + ":bcdefbcd ."),
+    case("unknown-value", "refusal-token-of-digits-glued-then-a-blank", AMBIGUOUS, R + ":12345678\t."),
     case("unknown-value", "refusal-token-of-7", AMBIGUOUS, R + " 7f3a9c2"),
     case("unknown-value", "refusal-token-of-65", AMBIGUOUS, R + " " + "a" * 65),
     case("unknown-value", "refusal-token-not-hex", AMBIGUOUS, R + " 7f3a9c2g"),
@@ -316,6 +319,8 @@ LATER = [
     case("not-last", "erase-line-sequence", AMBIGUOUS, A, "\x1b[K"),
     case("not-last", "unfinished-colour-code", AMBIGUOUS, A, "\x1b[0"),
     case("not-last", "private-colour-code", AMBIGUOUS, A, "\x1b[?0m"),
+    case("not-last", "colour-code-without-its-bracket", AMBIGUOUS, A, "\x1bm"),
+    case("not-last", "colour-code-with-two-brackets", AMBIGUOUS, A, "\x1b[[0m"),
     case("not-last", "colour-code-within-another", AMBIGUOUS, A, "\x1b[\x1b[0m0m"),
     case("not-last", "eight-bit-colour-code", AMBIGUOUS, A, "\x9b0m"),
     case("not-last", "crlf", AMBIGUOUS, A + "\r", DOUBT + "\r", line=1),
@@ -400,6 +405,8 @@ LATER = [
     case("contradicted", "equals-sign", AMBIGUOUS, "verdict = REQUEST_CHANGES", A),
     case("contradicted", "label-and-equals-sign", AMBIGUOUS, "result=REQUEST_CHANGES", A),
     case("contradicted", "label-with-every-kind-of-sign", AMBIGUOUS, "Step-2 re/view_1: REQUEST_CHANGES", A),
+    case("contradicted", "verdict-behind-every-kind-of-sign", AMBIGUOUS, "Step-25 re/view_0 verdict request changes", A),
+    case("contradicted", "dashes-before-the-colon", AMBIGUOUS, "Urteil --: REQUEST_CHANGES", A),
     case("contradicted", "label-of-one-letter", AMBIGUOUS, "v: REQUEST_CHANGES", A),
     case("contradicted", "label-of-two-letters", AMBIGUOUS, "v1: REQUEST_CHANGES", A),
     case("contradicted", "label-of-40", AMBIGUOUS, "a" * 40 + ": REQUEST_CHANGES", A),
@@ -461,6 +468,11 @@ LATER = [
     case("open-block", "comment-of-five-characters", AMBIGUOUS, "<!-->", A, line=1),
     case("open-block", "comment-after-a-closed-one", AMBIGUOUS, "<!-- x -->", "<!--", A, line=2),
     case("open-block", "comment-opened-in-a-closed-fence", AMBIGUOUS, "```", "<!--", "```", A, line=2),
+    case("open-block", "comment-after-the-end-of-another", AMBIGUOUS, "<!--", "-->", "<!--", A, line=3),
+    case("open-block", "comment-in-a-line-behind-one-that-begins-one", AMBIGUOUS, "<!--", "x <!-- y", A, line=1),
+    case("open-block", "comment-with-a-short-end", AMBIGUOUS, "<!-- x ->", A, line=1),
+    case("open-block", "comment-twice", AMBIGUOUS, "<!--", "<!--", A, line=2),
+    case("open-block", "third-fence-with-an-info-string", AMBIGUOUS, "```", "```", "```text", A, line=3),
     case("open-block", "comment-then-fence", AMBIGUOUS, "<!--", "```", A, line=1),
     case("open-block", "fence-then-comment", AMBIGUOUS, "```", "<!--", A, line=1),
     case("open-block", "comment-closed-fence-open", AMBIGUOUS, "```", "<!-- x -->", A, line=1),
@@ -503,6 +515,7 @@ LATER = [
     case("approved", "token-of-decimals", APPROVE, A + " 12345678", token="12345678"),
     case("approved", "token-with-decoration", APPROVE, f"**{A}**: \t`{T}`. ", token=T),
     case("approved", "token-behind-a-blank-and-a-colon", APPROVE, f"{A} :{T}", token=T),
+    case("approved", "token-behind-every-decoration-and-a-tab", APPROVE, f"{A}*_`:.\t{T}", token=T),
     case("approved", "token-in-an-open-fence", APPROVE, "```", f"{A} {T}", token=T, line=2),
     case("approved", "token-in-an-open-comment", APPROVE, "<!--", f"{A} {T}", token=T),
     case("approved", "remark-before", APPROVE, "I end with the ===VERDICT=== line as asked.", A, line=2),
@@ -511,6 +524,7 @@ LATER = [
     case("approved", "marker-before-another-word", APPROVE, f"The {M} APPROVED line, and {M} APPROVE_WITH_NITS", A),
     case("approved", "marker-before-a-later-word", APPROVE, f"The {M} line may APPROVE", A),
     case("approved", "one-sign-marker-before", APPROVE, "=VERDICT== REQUEST_CHANGES or ==VERDICT= APPROVE", A),
+    case("approved", "signs-around-some-of-the-letters", APPROVE, "=== TIC VED === is no VERDICT", A),
     case("approved", "spaced-signs-before", APPROVE, "the = =VERDICT= = REQUEST_CHANGES, the == VER DICT ==", A),
     case("approved", "weak-approve-before", APPROVE, "VERDICT: APPROVE", A, line=2),
     case("approved", "old-style-block-in-a-sentence", APPROVE, "I meant VERDICT: REQUEST_CHANGES, until the fix.", A),
@@ -521,6 +535,8 @@ LATER = [
     case("approved", "label-of-41-in-words", APPROVE, "abc " * 10 + "a: REQUEST_CHANGES", A),
     case("approved", "label-of-41-that-ends-in-verdict", APPROVE, "ab " * 10 + "abc verdict REQUEST_CHANGES", A),
     case("approved", "label-with-a-comma", APPROVE, "If it leaks, then: REQUEST_CHANGES", A),
+    case("approved", "label-with-brackets-in-a-word", APPROVE, "See a[1]b: REQUEST_CHANGES", A),
+    case("approved", "label-with-brackets-that-ends-in-verdict", APPROVE, "a[1]b verdict REQUEST_CHANGES", A),
     case("approved", "label-with-a-colon-in-a-word", APPROVE, "a:b REQUEST_CHANGES", A),
     case("approved", "label-that-ends-in-a-verdict-like-word", APPROVE, "Verdicts request changes", A),
     case("approved", "label-that-ends-in-another-word", APPROVE, "Myverdict request changes", A),
@@ -547,6 +563,9 @@ LATER = [
     case("approved", "fence-of-tildes-around-backticks", APPROVE, "~~~", "```", "~~~", A),
     case("approved", "fence-behind-a-form-feed", APPROVE, "x\x0c```", A),
     case("approved", "comment-closed", APPROVE, "<!-- x -->", A),
+    case("approved", "comment-closed-then-another-behind-it", APPROVE, "<!-- x --> <!-- y", A),
+    case("approved", "comment-closed-twice", APPROVE, "<!--", "x --> y -->", "z", A),
+    case("approved", "fence-with-the-other-kind-in-its-info", APPROVE, "``` ~~~", "~~~ ```", "```", A),
     case("approved", "comment-closed-on-a-later-line", APPROVE, "<!--", "> quoted", "x -->", A),
     case("approved", "comment-open-before-a-closed-one", APPROVE, "<!--", "<!-- x -->", A),
     case("approved", "comment-of-seven-characters", APPROVE, "<!---->", A),
@@ -647,6 +666,7 @@ LATER = [
     case("not-stated", "fenced-and-not-closed", None, FINE, "```", OLD_BLOCK),
     case("not-stated", "fenced-on-the-second-line-of-a-fence", None, "```", "x", OLD_APPROVE, "````"),
     case("not-stated", "on-the-line-of-a-fence", None, "~~~ " + OLD_APPROVE),
+    case("not-stated", "behind-a-third-fence-with-an-info-string", None, "~~~", "~~~", "~~~ text", OLD_BLOCK),
     case("not-stated", "mention-in-a-fence", None, "```", "It says " + A, "```"),
     case("not-stated", "other-punctuation-in-the-gap", None,
          *(f"VERDICT {c} APPROVE" for c in "!\"$%&'()+,/;<?@[\\]^_{}")),
@@ -665,7 +685,9 @@ for _name, _cut in CUTS.items():
         case("contradicted", f"behind-{_name}", AMBIGUOUS, FINE, FINE + _cut + OLD_BLOCK, A, line=2),
         case("not-stated", f"{_name}-in-the-gap", None, f"VERDICT:{_cut}APPROVE", f"VERDICT:{_cut}REQUEST_CHANGES"),
     ]
-HIDDEN = {*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x200B, 0x202E, 0x2060, 0xFEFF} - {9, 10, *map(ord, CUTS.values())}
+HIDDEN = {*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x34F, 0x115F, 0x1160, 0x200B, 0x202E, 0x2060}
+HIDDEN |= {0x2800, 0x3164, 0xFEFF, 0xFFFF}  # an empty pattern, a filler, a mark, never a character
+HIDDEN -= {9, 10, *map(ord, CUTS.values())}
 for _code in sorted(HIDDEN):
     LATER.append(case("blocked", f"hidden-{_code:04x}-within", REQUEST_CHANGES, R.replace("D", "D" + chr(_code))))
 for _code in (0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2015, 0x2212):
@@ -732,7 +754,7 @@ def method_of(row: Case) -> str:
     return "test_" + re.sub(r"\W", "_", row.id)
 
 
-def test_of(row: Case) -> Callable[[ContractTest], None]:
+def as_test(row: Case) -> Callable[[ContractTest], None]:
     def test(self: ContractTest) -> None:
         got = read_verdict(row.report, row.token)
         self.assertTrue(agrees(row, got), red(row, got))
@@ -741,7 +763,7 @@ def test_of(row: Case) -> Callable[[ContractTest], None]:
 
 
 for _row in ROWS:
-    setattr(ContractTest, method_of(_row), test_of(_row))
+    setattr(ContractTest, method_of(_row), as_test(_row))
 
 
 class TableTest(unittest.TestCase):

@@ -28,6 +28,7 @@ import re
 import sys
 import unicodedata
 from bisect import bisect
+from itertools import accumulate
 from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 # fmt: off
@@ -137,6 +138,7 @@ _LOWER = bytes(range(ord("a"), ord("z") + 1))
 _CAPITALS = bytes.maketrans(_LOWER + _ASCII_CUTS, _LOWER.upper() + b"\r" * len(_ASCII_CUTS))
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n" + _ASCII_CUTS) | {127})
 _NOT_ASCII = re.compile(r"[^\0-\x7f][^\0-\x7f]*")  # "+" alone would take a slower way to search
+_CHUNK = 1 << 16
 _DROPPED = ("Cc", "Cf", "Cn", "Mc", "Me", "Mn")  # categories: control, format, unassigned, combining
 _UNSEEN = "\u115f\u1160\u2800"  # letters and a symbol without ink: Hangul fillers, the empty Braille pattern
 _LOOKALIKES = dict(
@@ -174,7 +176,8 @@ def _folded(text: str) -> str:
     """The text as a suspicious reader sees it, in ASCII capitals."""
     if not text.isascii():
         folds = _Folds()
-        text = _NOT_ASCII.sub(lambda run: run[0].translate(folds), text)
+        chunks = (text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK))  # of a long text, the parts fill memory
+        text = "".join(_NOT_ASCII.sub(lambda run: run[0].translate(folds), chunk) for chunk in chunks)
     return text.encode().translate(_CAPITALS, _CONTROLS).decode()
 
 
@@ -213,58 +216,58 @@ _QUOTED_RULE = re.compile(rf"{_OTHER}*{_PLACEHOLDER.upper()}")
 _MENTION = re.compile(rf"{_OTHER}*(?:{APPROVE}|{_ASK}){_WHOLE}")
 _VALUES = ((APPROVE, re.compile(_APPROVAL)), (REQUEST_CHANGES, re.compile(_REFUSAL)))
 _OUTSIDE, _MENTIONED = "another value", "a mention"
+_SAID = (REQUEST_CHANGES, _OUTSIDE, APPROVE)  # by a sentinel
 
 
 def _marks(piece: str) -> Iterator[str]:
     """What each marker of a folded loose line says; one that counts nowhere is left out."""
-    markers = list(_MARKER.finditer(piece))
-    ends = [marker.start() for marker in markers[1:]] + [len(piece)]
-    for marker, end in zip(markers, ends):
-        value = piece[marker.end() : end]
-        if _QUOTED_RULE.match(value):
-            continue
-        if marker is markers[0] and _BEFORE_SENTINEL.fullmatch(piece, 0, marker.start()):
-            yield next((word for word, says in _VALUES if says.fullmatch(value)), _OUTSIDE)
-        elif _MENTION.match(value):
-            yield _MENTIONED
+    before, *values = _MARKER.split(piece)
+    sentinel = _BEFORE_SENTINEL.fullmatch(before)
+    for value in values:
+        if not _QUOTED_RULE.match(value):
+            if sentinel:
+                yield next((word for word, says in _VALUES if says.fullmatch(value)), _OUTSIDE)
+            elif _MENTION.match(value):
+                yield _MENTIONED
+        sentinel = None  # before the next marker on the line stand the letters of this one
 
 
 # --- What is looked at in raw text: the one shape that approves, and open blocks ------------------
 
 _BARE = re.compile(rf" {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARK.format('')}{_APPROVAL}", re.ASCII | re.IGNORECASE)
 _FENCE = re.compile(r"\n {0,3}(?=[`~])(`{3,}|~{3,})([^\n]*)")
-_COMMENT = re.compile(r"\n {0,3}(<!--)")
-
-
-def _numbered(pattern: re.Pattern[str], text: str) -> Iterator[Tuple[int, re.Match[str]]]:
-    """Each match of a pattern that begins with a line end, and the number of the line it is on."""
-    text, number, seen = "\n" + text, 0, 0
-    for match in pattern.finditer(text):
-        number, seen = number + text.count("\n", seen, match.start(1)), match.start(1)
-        yield number, match
+_COMMENT = re.compile(r"\n {0,3}<!--")
 
 
 def _fences(text: str) -> List[int]:
-    """The lines at which code fences open and close, in turn, as CommonMark has them."""
+    """Where code fences open and close, in turn, as CommonMark has them."""
     turns: List[int] = []
     fence = ""
-    for number, match in _numbered(_FENCE, text) if "`" in text or "~" in text else ():
+    for match in _FENCE.finditer("\n" + text) if "`" in text or "~" in text else ():
         run, rest = match.groups()
-        opens = not fence and not (run[0] == "`" and "`" in rest)
-        closes = fence and run.startswith(fence) and not rest.strip(_BLANKS)
-        if opens or closes:
-            fence = run if opens else ""
-            turns.append(number)
+        if run.startswith(fence) and not rest.strip(_BLANKS) if fence else run[0] == "~" or "`" not in rest:
+            fence = "" if fence else run
+            turns.append(match.start())
     return turns
 
 
 def _open_blocks(text: str) -> List[int]:
     """The lines at which a code fence or a comment opens that the text does not close."""
-    fences, comment, end = _fences(text), 0, 0
-    for line, match in _numbered(_COMMENT, text) if "<" in text else ():
-        comment, end = line, match.end()
-    comments = [comment] if comment and text.find("-->", end - 1) < 0 else []  # one less: without the first line end
-    return sorted(comments + (fences[-1:] if len(fences) % 2 else []))
+    fences, comments = _fences(text), _comments(text)
+    opened = fences[-1:] if len(fences) % 2 else []
+    opened += [start for start in comments[-1:] if text.find("-->", text.find("<!--", start) + 4) < 0]
+    return _numbers(text, sorted(opened))
+
+
+def _comments(text: str) -> List[int]:
+    """Where comments begin a line."""
+    return [match.start() for match in _COMMENT.finditer("\n" + text)] if "<" in text else []
+
+
+def _numbers(text: str, places: Sequence[int]) -> List[int]:
+    """The numbers of the lines that begin at these places, which are in order."""
+    counts = [text.count("\n", start, end) for start, end in zip([0, *places], places)]
+    return [1 + count for count in accumulate(counts)]
 
 
 # --- What an older prompt asked for: VERDICT: APPROVE or VERDICT: REQUEST_CHANGES -----------------
@@ -313,14 +316,13 @@ def _read(report: str, token: Optional[str]) -> _Facts:
     lines = _lines_holding(_WORD, folded, count)
     pieces = [(at, piece) for at, line in lines for piece in line.split("\r") if _WORD in piece]
     marks = [(at, says) for at, piece in pieces for says in _marks(piece)]
-    said = {word: [at for at, says in marks if says == word] for word in (REQUEST_CHANGES, _OUTSIDE, APPROVE)}
-    approvals = said[APPROVE]
+    blocks, strangers, approvals = ([at for at, says in marks if says == word] for word in _SAID)
     body = text.rstrip(_BLANKS + "\n")
     bare = _BARE.fullmatch(body, body.rfind("\n") + 1) if approvals else None
-    weak = [] if any(said.values()) else _statements(pieces, text)
+    weak = [] if blocks or strangers or approvals else _statements(pieces, text)
     return _Facts(
-        blocks=said[REQUEST_CHANGES],
-        strangers=said[_OUTSIDE],
+        blocks=blocks,
+        strangers=strangers,
         approvals=approvals,
         marks=[at for at, _ in marks],
         last=count - text.count("\n", len(body)),
@@ -337,7 +339,7 @@ def _read(report: str, token: Optional[str]) -> _Facts:
 def _statements(pieces: Iterable[Tuple[int, str]], text: str) -> List[Tuple[int, bool]]:
     """Line, and whether it approves, of each old-style statement outside of code fences."""
     found = [(at, bool(s["approve"])) for at, piece in pieces for s in _STATEMENT.finditer(piece)]
-    fences = _fences(text) if found else []
+    fences = _numbers(text, _fences(text)) if found else []
     return [(at, approves) for at, approves in found if bisect(fences, at) % 2 == 0]
 
 
@@ -421,7 +423,10 @@ def read_verdict(report: Optional[str], token: Optional[str] = None) -> Reading:
         raise TypeError(f"a report is a str, decode it first: {type(report).__name__}")
     _check_token(token)
     facts = _read(report or "", token)
-    rule, lines = next((rule, lines) for rule in RULES for lines in [rule.holds(facts)] if lines)
+    for rule in RULES:
+        lines = rule.holds(facts)
+        if lines:
+            break
     return Reading(rule.verdict, rule.id, lines[0])
 
 

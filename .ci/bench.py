@@ -105,7 +105,7 @@ FINDINGS = [
 ACCENTED = ["Die Größe der Übergabe passt — auch für leere Listen, siehe unten 👍", ""]
 GERMAN = ["Für die Übergabe wird zunächst die Größe geprüft, danach wird der Schlüssel gelöscht.", ""]
 CHINESE = ["读取映射之前先取得锁，并在最后的代码块中释放，因此测试的两个线程不会看到半行数据。", ""]
-_PLAIN = re.compile(r"[*_`]*={2,}\s*VERDICT\s*={2,}\s*(\w+)[*_`. ]*$", re.IGNORECASE)
+_PLAIN = re.compile(r"[>#*_`\s-]*={2,}\s*VERDICT\s*={2,}\s*(APPROVE|REQUEST[_ -]CHANGES)[*_`.\s]*$", re.IGNORECASE)
 
 
 def plain_way(report: str) -> Optional[str]:
@@ -136,7 +136,7 @@ def throughput(length: int) -> Iterator[Row]:
         ("ASCII prose", PROSE, length, 1, Bound(True, 1.3)),
         ("a fenced block every ten paragraphs", PROSE * 10 + CODE, length, 1, Bound(True, 1.0)),
         ("4 KB of prose", PROSE, 4096, 100, None),
-        ("a reply of 4 KB", FINDINGS * 4 + CODE, 4096, 100, Bound(True, 0.7)),
+        ("a reply of 4 KB", FINDINGS * 6 + CODE, 4096, 100, Bound(True, 0.7)),
         ("prose with some non-ASCII", PROSE * 3 + ACCENTED, length, 1, Bound(True, 0.3)),
         ("German prose", GERMAN, length // 4, 1, None),
         ("Chinese prose", CHINESE, length // 4, 1, None),
@@ -278,7 +278,7 @@ def rows(quick: bool) -> Iterator[Row]:
         yield from against_grep(folder, 1 << 22)
         yield from start_up(folder, 10 if quick else 30)
         yield from memory(folder, 1 << 24 if quick else 1 << 25)
-        yield from growth(1 << 16 if quick else 1 << 19)
+        yield from growth(1 << 16 if quick else 1 << 18)
 
 
 def main() -> int:
