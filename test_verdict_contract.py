@@ -205,6 +205,7 @@ LATER = [
     case("blocked", "token-missing", REQUEST_CHANGES, R, token=T),
     case("blocked", "token-in-brackets", REQUEST_CHANGES, M + " **REQUEST_CHANGES** [`7F3A9C2B`]."),
     case("blocked", "token-after-a-spaced-dash", REQUEST_CHANGES, R + ". - " + T),
+    case("blocked", "token-behind-a-colon-and-a-blank", REQUEST_CHANGES, f"{R}: {T}"),
     case("blocked", "token-behind-a-tab", REQUEST_CHANGES, f"{R}\t{T}"),
     case("blocked", "token-of-64", REQUEST_CHANGES, R + " " + T * 4),
     case("blocked", "beside-a-right-token", REQUEST_CHANGES, R, f"{A} {T}", token=T, line=1),
@@ -371,6 +372,7 @@ LATER = [
     case("not-bare", "carriage-return-then-blanks", AMBIGUOUS, A + "\r "),
     case("not-bare", "two-carriage-returns", AMBIGUOUS, A + "\r\r"),
     case("not-bare", "then-the-quoted-rule", AMBIGUOUS, f"{A} {M} <value>"),
+    case("not-bare", "then-a-marker-before-another-word", AMBIGUOUS, f"{A} {M} LGTM"),
     case("not-bare", "quoted-with-the-token", AMBIGUOUS, f"> {A} {T}", token=T),
     case("not-bare", "quoted-without-the-token", AMBIGUOUS, "> " + A, token=T),
     case("not-bare", "wide-blank-before-the-token", AMBIGUOUS, f"{A}\u2003{T}", token=T),
@@ -405,7 +407,7 @@ LATER = [
     case("contradicted", "equals-sign", AMBIGUOUS, "verdict = REQUEST_CHANGES", A),
     case("contradicted", "label-and-equals-sign", AMBIGUOUS, "result=REQUEST_CHANGES", A),
     case("contradicted", "label-with-every-kind-of-sign", AMBIGUOUS, "Step-2 re/view_1: REQUEST_CHANGES", A),
-    case("contradicted", "verdict-behind-every-kind-of-sign", AMBIGUOUS, "Step-25 re/view_0 verdict request changes", A),
+    case("contradicted", "verdict-behind-every-kind-of-sign", AMBIGUOUS, "A-25 b/c_0 verdict request changes", A),
     case("contradicted", "dashes-before-the-colon", AMBIGUOUS, "Urteil --: REQUEST_CHANGES", A),
     case("contradicted", "label-of-one-letter", AMBIGUOUS, "v: REQUEST_CHANGES", A),
     case("contradicted", "label-of-two-letters", AMBIGUOUS, "v1: REQUEST_CHANGES", A),
@@ -444,6 +446,7 @@ LATER = [
     case("open-block", "tildes-with-a-tilde-behind", AMBIGUOUS, "~~~ a~~~b", A, line=1),
     case("open-block", "fence-behind-three-spaces", AMBIGUOUS, "   ```", A, line=1),
     case("open-block", "shorter-closer", AMBIGUOUS, "````", "```", A, line=1),
+    case("open-block", "shorter-closer-of-tildes", AMBIGUOUS, "~~~~", "~~~", A, line=1),
     case("open-block", "closer-of-the-other-kind", AMBIGUOUS, "```", "~~~", A, line=1),
     case("open-block", "backticks-for-tildes", AMBIGUOUS, "~~~", "```", A, line=1),
     case("open-block", "closer-with-an-info-string", AMBIGUOUS, "```", "```text", A, line=1),
@@ -466,6 +469,7 @@ LATER = [
     case("open-block", "comment-behind-three-spaces", AMBIGUOUS, "   <!--", A, line=1),
     case("open-block", "comment-closed-before-it-opens", AMBIGUOUS, "--> <!--", "<!-- x", A, line=2),
     case("open-block", "comment-of-five-characters", AMBIGUOUS, "<!-->", A, line=1),
+    case("open-block", "comment-of-five-characters-behind-spaces", AMBIGUOUS, "   <!-->", A, line=1),
     case("open-block", "comment-after-a-closed-one", AMBIGUOUS, "<!-- x -->", "<!--", A, line=2),
     case("open-block", "comment-opened-in-a-closed-fence", AMBIGUOUS, "```", "<!--", "```", A, line=2),
     case("open-block", "comment-after-the-end-of-another", AMBIGUOUS, "<!--", "-->", "<!--", A, line=3),
@@ -652,6 +656,7 @@ LATER = [
     case("not-stated", "boxes-alone", None, "[ ] APPROVE", "[x] REQUEST_CHANGES"),
     case("not-stated", "placeholder-decorated", None, "> **" + M + "**: `<VALUE>` and the token"),
     case("not-stated", "placeholder-then-approve", None, M + " <value> APPROVE"),
+    case("not-stated", "marker-behind-the-quoted-rule", None, f"{M} <value> {M} LGTM"),
     case("not-stated", "mention-of-another-word", None, f"I end with {M} LGTM"),
     case("not-stated", "mention-without-a-word", None, f"I end with {M}"),
     case("not-stated", "gap-of-17", None, "VERDICT" + " " * 17 + "REQUEST_CHANGES"),
@@ -1880,9 +1885,19 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what[:-1] if number == 1 else what}"
 
 
-def run_tests(classes: Sequence[Type[unittest.TestCase]]) -> unittest.TestResult:
+class Result(unittest.TestResult):
+    """Counts what passed; testsRun counts a skipped test on some Pythons and not on others."""
+
+    passed = 0
+
+    def addSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
+        super().addSuccess(test)
+        self.passed += 1
+
+
+def run_tests(classes: Sequence[Type[unittest.TestCase]]) -> Result:
     """Run the tests of some classes, printing nothing."""
-    result = unittest.TestResult()
+    result = Result()
     for tests in classes:
         unittest.defaultTestLoader.loadTestsFromTestCase(tests).run(result)
     return result
@@ -1909,15 +1924,16 @@ def run_everything() -> int:
             print(f"skipped {example.name}: {name}: {reason}")
         if example.failed:
             print(f"{'-' * 100}\nFAILED examples/{example.name}\n{example.output}")
-    return summed_up(sum(result.testsRun for result in results), len(troubles), len(skips), ran)
+    return summed_up(sum(result.passed for result in results), len(troubles), len(skips), ran)
 
 
-def summed_up(tests: int, failed: int, skipped: int, examples: Sequence[Example]) -> int:
+def summed_up(passed: int, failed: int, skipped: int, examples: Sequence[Example]) -> int:
     """Print the closing lines; every figure in them was counted in this run. Returns the exit status."""
-    passed = tests - failed - skipped + sum(e.tests - e.skipped for e in examples if not e.failed)
+    others = passed + failed + skipped - len(ROWS)
+    passed += sum(e.tests - e.skipped for e in examples if not e.failed)
     failed += sum(e.failed for e in examples)
     skipped += sum(e.skipped for e in examples)
-    checked = [counted(len(LATER), "later cases"), counted(tests - len(ROWS), "other tests")]
+    checked = [counted(len(LATER), "later cases"), counted(others, "other tests")]
     checked += [counted(number, what) for what, number in sorted(COUNTED.items())]
     if examples:
         of_examples = counted(sum(e.tests for e in examples), "tests")

@@ -174,10 +174,14 @@ def _ascii(character: str) -> str:
 
 def _folded(text: str) -> str:
     """The text as a suspicious reader sees it, in ASCII capitals."""
-    if not text.isascii():
-        folds = _Folds()
-        chunks = (text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK))  # of a long text, the parts fill memory
-        text = "".join(_NOT_ASCII.sub(lambda run: run[0].translate(folds), chunk) for chunk in chunks)
+    if text.isascii():
+        return _capitals(text)
+    folds = _Folds()
+    chunks = (text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK))  # the parts of a whole report fill memory
+    return "".join(_capitals(_NOT_ASCII.sub(lambda run: run[0].translate(folds), chunk)) for chunk in chunks)
+
+
+def _capitals(text: str) -> str:
     return text.encode().translate(_CAPITALS, _CONTROLS).decode()
 
 
@@ -235,7 +239,7 @@ def _marks(piece: str) -> Iterator[str]:
 # --- What is looked at in raw text: the one shape that approves, and open blocks ------------------
 
 _BARE = re.compile(rf" {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARK.format('')}{_APPROVAL}", re.ASCII | re.IGNORECASE)
-_FENCE = re.compile(r"\n {0,3}(?=[`~])(`{3,}|~{3,})([^\n]*)")
+_FENCE = re.compile(r"\n(?=[ `~]) {0,3}(`{3,}|~{3,})([^\n]*)")
 _COMMENT = re.compile(r"\n {0,3}<!--")
 
 
