@@ -379,6 +379,8 @@ LATER = [
     case("not-bare", "full-width-token", AMBIGUOUS, A + " \uff17f3a9c2b4e5d6071", token=T),
     case("not-bare", "right-to-left-mark-before-the-word", AMBIGUOUS, M + " \u200fAPPROVE"),
 
+    case("contradicted", "number-before-the-colon", AMBIGUOUS, "Option (1): REQUEST_CHANGES", A, line=1),
+    case("contradicted", "box-before-the-colon", AMBIGUOUS, "Decision [x]: REQUEST_CHANGES", A, line=1),
     case("contradicted", "heading", AMBIGUOUS, "## " + OLD_BLOCK, FINE, A, line=1),
     case("contradicted", "value-below-a-heading", AMBIGUOUS, "## Verdict", "", "REQUEST CHANGES", A, line=3),
     case("contradicted", "box-ticked", AMBIGUOUS, "[ ] APPROVE", "[x] REQUEST_CHANGES", A, line=2),

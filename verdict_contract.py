@@ -277,10 +277,12 @@ def _numbers(text: str, places: Sequence[int]) -> List[int]:
 # --- What an older prompt asked for: VERDICT: APPROVE or VERDICT: REQUEST_CHANGES -----------------
 
 _STATEMENT = re.compile(rf"(?<!{_ALNUM}){_WORD}[ \t`:=*#>|.~-]{{1,16}}(?:(?P<approve>{APPROVE})|{_ASK}){_WHOLE}")
-_ADORNED = rf"{_OTHER}*(?:(?:(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])){_OTHER}*)*"
+_ITEM = rf"(?:(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)]))"  # the inside of a check box, or a list number
+_ADORNED = rf"{_OTHER}*(?:{_ITEM}{_OTHER}*)*"
+_COLON = rf"(?=[^0-9A-Z:=]*(?:{_ITEM}[^0-9A-Z:=]*)*[:=])"
 _OLD_BLOCK = re.compile(
     rf"""(?=(?P<lead>{_ADORNED}))(?P=lead)        # taken once: to try it again shorter is quadratic
-    (?:(?: {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?(?!{_ALNUM})(?=[^0-9A-Z:=]*[:=])   # FINAL ANSWER:
+    (?:(?: {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?(?!{_ALNUM}){_COLON}   # FINAL ANSWER:
          | (?:{_ALNUM}[0-9A-Z_/ -]{{0,32}}(?<!{_ALNUM}))?{_WORD}(?!{_ALNUM}) )         # FINAL VERDICT
        {_ADORNED})?
     {_ASK}{_ADORNED}""",
