@@ -1391,7 +1391,7 @@ class CommandTest(unittest.TestCase):
     def test_diff_that_cannot_be_read_exits_1(self) -> None:
         for diff in ("missing", ".", self.write("empty", b""), self.write("blank", b" \r\n\t")):
             out, err = self.check(1, [self.write("a", A), self.write("r", R)], "--diff", diff)
-            self.assertRegex(out, r"\APANEL: \(not stated\) !! 0 of 2 approve, .*; read the reports\n\Z")
+            self.assertRegex(out, r"\APANEL: \(not read\) !! 0 of 2 approve, .*; read the reports\n\Z")
             self.assertEqual(1, err.count("\n"), err)
             self.assertIn(f" {diff}: ", err)
 
@@ -1481,7 +1481,7 @@ class CommandTest(unittest.TestCase):
     def test_the_other_reports_are_read_and_shown(self) -> None:
         out, err = self.check(1, [self.write("a", A), "missing", self.write("r", R)])
         self.assertEqual(["a: VERDICT: APPROVE", "r: VERDICT: REQUEST_CHANGES"], out.splitlines()[:2])
-        self.assertRegex(out.splitlines()[2], r"\APANEL: \(not stated\) !! 1 of 3 approve, .*; read the reports\Z")
+        self.assertRegex(out.splitlines()[2], r"\APANEL: \(not read\) !! 1 of 3 approve, .*; read the reports\Z")
         self.assertEqual(1, err.count("\n"))
         self.assertEqual(2, self.check(1, ["missing", "gone", "a"])[1].count("\n"))
 

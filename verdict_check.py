@@ -142,7 +142,8 @@ def as_text(outcomes: Sequence[Outcome], panel: Optional[str]) -> List[str]:
     agree = sum(outcome.verdict == APPROVE for outcome in read)
     unread = f", {len(outcomes) - len(read)} cannot be read" if len(read) < len(outcomes) else ""
     why = "" if panel == APPROVE else f" !! {agree} of {len(outcomes)} approve{unread}; read the reports"
-    return [*lines, f"PANEL: {panel or '(not stated)'}{why}"]
+    shown = panel or ("(not read)" if unread else "(not stated)")
+    return [*lines, f"PANEL: {shown}{why}"]
 
 
 def as_json(outcomes: Sequence[Outcome], panel: Optional[str], code: int) -> str:
