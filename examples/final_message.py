@@ -1,0 +1,287 @@
+"""Take a reviewer's final message out of what its command-line client printed, or say why there is none.
+
+  claude -p --output-format json <prompt >out.json &&
+  python3 examples/final_message.py out.json >reply &&
+  python3 verdict_check.py --token TOKEN reply
+
+  final_message.py [--format NAME] FILE
+
+Between the steps stand files, not pipes: several clients exit before a pipe is drained and lose the end of their
+reply with status 0, and a pipe hides the status of all but its last command. The message goes to stdout as it is,
+for a program to read: a terminal there is refused, since text from a model may command one.
+
+exit status
+  0  the message is on stdout
+  1  there is none that is whole, or a file cannot be read or written; one line on stderr says why
+  2  usage; --help too
+
+formats
+  text           all of it; thinking before the answer, <think>...</think>, is cut at the first closing tag
+  result-json    claude and qwen, json and stream-json: "result" of the one object of type "result", which is the last
+  gemini-json    gemini, json: "response"
+  opencode-json  opencode, json: the text parts of the last message
+  copilot-json   copilot, json: "content" of the last assistant.message
+  auto           what begins like JSON is one of the above, whole, or no reply; anything else is text
+
+There is none for codex: its --json can lose the final message and end with status 0. Take its plain stdout.
+Unknown fields and events are skipped. Works on POSIX; on Windows it has not been run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import json
+import re
+import sys
+from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+
+AUTO, TEXT = "auto", "text"
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+LIMIT = 64 << 20  # bytes of output
+_LONGEST_NUMBER = 20  # digits; the time to read more grows with their square
+
+# UTF-32 first: its little-endian mark begins with that of UTF-16.
+_BOMS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_BLANKS = "\ufeff \t\r\n"
+_INDENT = rf"(?:[{_BLANKS}]|\x1b\[[0-9;:]*m)*"
+_THOUGHT = re.compile(rf"\A{_INDENT}<think>.*?</think>", re.DOTALL | re.IGNORECASE)
+_OPENING = re.compile(rf"^{_INDENT.replace(chr(10), '')}<think>", re.MULTILINE | re.IGNORECASE)
+_CLOSING = re.compile("</think>", re.IGNORECASE)
+_LOG_COMMAND = re.compile(r"^\s*::|##(?=\w*\[)")  # GitHub: ::name:: at the start, ##[name] anywhere; Azure: ##vso[
+
+
+class NoReply(Exception):
+    """Output without a final message that is sure to be whole; the text says why, in words of this file only."""
+
+
+# --- From output to message -----------------------------------------------------------------------
+
+
+def final_message(output: bytes, form: str = AUTO) -> str:
+    """The final message in the whole standard output of a client, taken as a format of NAMES says.
+
+    Raises NoReply where there is none, and ValueError for an unknown format.
+    """
+    if form not in NAMES:
+        raise ValueError(f"not a format: {form}")
+    text = decode(output)
+    if form == AUTO and not text.lstrip(_BLANKS).startswith(("{", "[")):
+        form = TEXT
+    message = _THOUGHT.sub("", text) if form == TEXT else _from_json(text, form)
+    opened = [tag.end() for tag in _OPENING.finditer(message)]
+    _need(not opened or _CLOSING.search(message, opened[-1]), "a <think> is not closed")
+    return message
+
+
+def decode(content: bytes) -> str:
+    """The text of some bytes: as their byte order mark says, else UTF-8; bad bytes are replaced."""
+    codec = next((codec for bom, codec in _BOMS if content.startswith(bom)), "utf-8")
+    return content.decode(codec, "replace")
+
+
+def _from_json(text: str, form: str) -> str:
+    events = _events(text.lstrip(_BLANKS))
+    known = [shape for shape in SHAPES if form == shape.name or (form == AUTO and shape.looks(events))]
+    _need(len(known) == 1, "JSON of no client that is known here")
+    return known[0].take(events)
+
+
+def _need(condition: object, why: str) -> None:
+    if not condition:
+        raise NoReply(why)
+
+
+def _text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise NoReply(f"{what} is no text")
+    return value
+
+
+# --- JSON, one object, an array of them, or one a line --------------------------------------------
+
+Event = Dict[str, Any]
+
+
+def _events(text: str) -> List[Event]:
+    """The objects of the output, in order. Raises NoReply unless it is nothing but whole objects."""
+    try:
+        found = _loaded(text)
+    except (ValueError, RecursionError):
+        raise NoReply("it begins like JSON and is not: a line is cut or broken, or nested too deep") from None
+    _need(found and all(isinstance(event, dict) for event in found), "JSON that is no object, or holds none")
+    return found
+
+
+def _loaded(text: str) -> List[Any]:
+    try:
+        value = _READ(text)
+    except ValueError:
+        return [_READ(line) for line in text.split("\n") if line.strip()]
+    return value if isinstance(value, list) else [value]
+
+
+def _object(pairs: List[Tuple[str, Any]]) -> Event:
+    found = dict(pairs)
+    _need(len(found) == len(pairs), "a key stands twice in one object")
+    return found
+
+
+def _integer(digits: str) -> int:
+    _need(len(digits) <= _LONGEST_NUMBER, "a number is too long")
+    return int(digits)
+
+
+def _constant(name: str) -> NoReturn:
+    raise NoReply(f"{name} is no JSON")
+
+
+_READ = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant).decode
+
+
+# --- The clients' shapes --------------------------------------------------------------------------
+
+
+def _result(events: List[Event]) -> str:
+    results = [event for event in events if event.get("type") == "result"]
+    _need(len(results) == 1 and results[0] is events[-1], "it does not end in its one result")
+    _need(results[0].get("is_error") is False, "is_error is not false")
+    return _text(results[0].get("result"), "result")
+
+
+def _gemini(events: List[Event]) -> str:
+    _need(len(events) == 1, "more than one object")
+    _need("error" not in events[0], "it holds an error")
+    return _text(events[0].get("response"), "response")
+
+
+def _opencode(events: List[Event]) -> str:
+    parts = [(event.get("type"), event["part"]) for event in events if isinstance(event.get("part"), dict)]
+    kind, end = parts[-1] if parts else (None, {})
+    _need(kind == "step_finish" and end.get("reason") == "stop", "the last step did not finish with reason stop")
+    message = _text(end.get("messageID"), "messageID")
+    texts = [part.get("text") for kind, part in parts if kind == "text" and part.get("messageID") == message]
+    return "".join(_text(text, "a text part") for text in texts)
+
+
+def _copilot(events: List[Event]) -> str:
+    end, code = events[-1], events[-1].get("exitCode")
+    _need(
+        end.get("type") == "result" and type(code) is int and code == 0, "it does not end in a result with exitCode 0"
+    )
+    messages = [event.get("data") for event in events if event.get("type") == "assistant.message"]
+    last = messages[-1] if messages else None
+    if not isinstance(last, dict) or last.get("toolRequests"):
+        raise NoReply("no assistant.message ends it")
+    return _text(last.get("content"), "content")
+
+
+class Shape(NamedTuple):
+    """A client's JSON: the format's name, how "auto" knows it, and what takes the message out."""
+
+    name: str
+    looks: Callable[[List[Event]], bool]
+    take: Callable[[List[Event]], str]
+
+
+# fmt: off
+SHAPES = (
+    Shape("result-json", lambda events: any(e.get("type") == "result" and "is_error" in e for e in events), _result),
+    Shape("gemini-json", lambda events: "type" not in events[0] and ("response" in events[0] or "error" in events[0]),
+          _gemini),
+    Shape("opencode-json", lambda events: any("part" in e for e in events), _opencode),
+    Shape("copilot-json", lambda events: any(e.get("type") == "assistant.message" for e in events), _copilot),
+)
+# fmt: on
+NAMES = (AUTO, TEXT, *(shape.name for shape in SHAPES))
+
+
+# --- The command ----------------------------------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    """An error is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        _complain(f"{message} (--help shows the usage)")
+        self.exit(USAGE)
+
+
+def visible(line: str) -> str:
+    """Untrusted text on one line: what does not print becomes an escape, and a CI log's commands are broken up."""
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in line)
+    return _LOG_COMMAND.sub(lambda command: f"{command[0][:-1]}\\x{ord(command[0][-1]):x}", line)
+
+
+def say(program: str, message: str) -> None:
+    """One line on stderr; without a stderr there is nobody to tell."""
+    try:
+        if sys.stderr:
+            print(f"{program}: {visible(message)}", file=sys.stderr, flush=True)
+    except OSError:
+        pass
+
+
+def _complain(message: str) -> None:
+    say("final_message.py", message)
+
+
+def _arguments(arguments: Optional[Sequence[str]]) -> Optional[argparse.Namespace]:
+    parser = _Parser(
+        prog="final_message.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=argparse.SUPPRESS,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--format", choices=NAMES, default=AUTO, help="how to take the message; default: auto")
+    parser.add_argument("file", metavar="FILE", help="what the client wrote to stdout")
+    try:
+        return parser.parse_args(arguments)
+    except SystemExit:
+        return None
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        content = file.read(LIMIT + 1)
+    _need(len(content) <= LIMIT, f"larger than {LIMIT >> 20} MiB")
+    return content
+
+
+def _write(message: str) -> None:
+    """The message as UTF-8, its line ends as they are; half a surrogate pair becomes a question mark."""
+    if sys.stdout is None:
+        raise OSError("standard output is closed")
+    sys.stdout.buffer.write(message.encode("utf-8", "replace"))
+    sys.stdout.flush()
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """The command. Returns the exit status; bad input and a closed output raise nothing."""
+    options = _arguments(arguments)
+    if options is None:
+        return USAGE
+    if sys.stdout and sys.stdout.isatty():
+        _complain("stdout is a terminal: redirect it to a file")
+        return USAGE
+    try:
+        _write(final_message(_read(options.file), options.format))
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except NoReply as error:
+        _complain(f"{options.file}: {error}")
+    except OSError as error:
+        _complain(f"{options.file if error.filename else 'standard output'}: {error.strerror or error}")
+    return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
