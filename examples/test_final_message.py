@@ -22,9 +22,9 @@ except ImportError:  # Windows
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
-from final_message import NAMES, SHAPES, NoReply, final_message, visible  # noqa: E402
+from final_message import NAMES, SHAPES, NoReply, final_message, visible
 
-from verdict_contract import APPROVE, REQUEST_CHANGES, read_verdict  # noqa: E402
+from verdict_contract import APPROVE, REQUEST_CHANGES, read_verdict
 
 COMMAND = [sys.executable, *(f"-W{option}" for option in sys.warnoptions), os.path.join(HERE, "final_message.py")]
 TOKEN = "0123456789abcdef"

@@ -15,9 +15,9 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 TOOLS = ("review_gate.py", "final_message.py", "prompt_guard.py")
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
-import verdict_check  # noqa: E402  (found in the two folders named just now)
-import verdict_contract  # noqa: E402
-from verdict_contract import APPROVE, diff_token  # noqa: E402
+import verdict_check
+import verdict_contract
+from verdict_contract import APPROVE, diff_token
 
 # Approves what holds no BUG, keeps each prompt that it was given, and reads its stdin to the end.
 REVIEWER = """\

@@ -14,10 +14,10 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 GUARD = os.path.join(HERE, "prompt_guard.py")
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
-import prompt_guard  # noqa: E402  (found in the two folders named just now)
-from prompt_guard import check_prompt, check_task  # noqa: E402
+import prompt_guard
+from prompt_guard import check_prompt, check_task
 
-from verdict_contract import diff_token, prompt_rule, read_verdict  # noqa: E402
+from verdict_contract import diff_token, prompt_rule, read_verdict
 
 TOKEN = "7f3a9c2b4e5d6071"
 FLAGS = [f"-W{option}" for option in sys.warnoptions]

@@ -24,9 +24,9 @@ except ImportError:  # Windows
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
-import review_gate  # noqa: E402
+import review_gate
 
-import verdict_contract  # noqa: E402
+import verdict_contract
 
 PYTHON = [sys.executable, *(f"-W{option}" for option in sys.warnoptions)]
 GATE = os.path.join(HERE, "review_gate.py")

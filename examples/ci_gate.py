@@ -1,0 +1,1020 @@
+"""Map what CI said about one diff to PASS, FAIL or BLOCK; a model may propose fixes, and cannot pass anything.
+
+  ci_gate.py --diff FILE --ledger-hash HEX --run-id ID (--ci-result FILE | --jobs FILE --head-sha SHA --require NAME...)
+             [--scope GLOB]... [--deny GLOB]... [--review REPORT]... [--token TOKEN] [--propose COMMAND] [--json]
+
+exit status
+  0  PASS
+  3  FAIL: CI failed, or a reviewer asks for changes
+  4  BLOCK: anything else
+  1  a file cannot be read, or is not JSON where it has to be
+  2  usage; --help too
+
+The diff is the output of
+
+  git diff --no-ext-diff --no-color --no-textconv --src-prefix=a/ --dst-prefix=b/ BASE...HEAD
+
+without --relative, -w and other options that leave something out. The ledger hash is the SHA-256 of the diff that was
+signed off. A CI result is a JSON object with run_id, diff_hash and conclusion; jobs are GitHub's answer to "list jobs
+for a workflow run" (filter=latest), or a list of its pages. Get all of these with a read-only credential, and keep them
+where neither the model nor the change can write: the gate believes them. That HEAD is the diff on its base is your
+claim.
+
+Globs: ** crosses folders, * does not, and nothing else is special. Denied are the files of CI, of git and of this gate;
+tests, build files and their configuration judge a change too, and are denied only if you say so, as in
+--deny 'tests/**'.
+A rename without edits does not show whether the file is a symbolic link; add --no-renames to git diff to have it shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from tempfile import TemporaryDirectory, TemporaryFile
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+if TYPE_CHECKING:
+    import verdict_contract as contract
+
+    Invoke = Callable[..., object]
+else:
+    # Loaded by its place: a module of this name in the working folder may belong to the change under judgement.
+    _here = os.path.dirname(os.path.realpath(__file__))
+    _spec = PathFinder.find_spec("verdict_contract", [_here, os.path.dirname(_here)])
+    if _spec is None:
+        raise ImportError(f"verdict_contract.py is neither in {_here} nor in the folder above it")
+    contract = module_from_spec(_spec)
+    _spec.loader.exec_module(contract)
+
+# fmt: off
+__all__ = [
+    "CONDITIONS", "DENIED", "Change", "CiGateError", "CommandInvoke", "Condition", "FixProposal", "FixProposer",
+    "GateDecision", "GateResult", "Patch", "build_fix_advisor", "ci_result_from_jobs", "evaluate_verdict",
+    "propose_for_failure", "read_patch", "with_reviews",
+]
+# fmt: on
+
+
+class CiGateError(ValueError):
+    """An argument that only the caller can have got wrong."""
+
+
+def visible(text: str) -> str:
+    """The text with what does not print written as an escape, so that it stays on its line and commands no log."""
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(shown).replace("::", ":\\x3a").replace("##", "#\\x23")
+
+
+# --- Part one, the patch reader: which paths a diff touches ---------------------------------------
+#
+# git apply finds its way through almost anything, and where names disagree it takes one that a
+# plain reader does not expect. So this reads what git diff writes and nothing else: the names are
+# taken out loosely, then every line that holds one is written anew as git would, and compared.
+
+
+class Change(NamedTuple):
+    """What a diff does to one file."""
+
+    paths: tuple[str, ...]  # the old name, and the new one if it is another
+    deleted: bool
+    opaque: str  # what of it the diff does not show, or ""
+
+
+class Patch(NamedTuple):
+    """The changes of a diff up to its end, or up to the line that git would not have written."""
+
+    changes: tuple[Change, ...]
+    problem: str  # "" if there is none
+
+
+class _NotFromGit(Exception):
+    def __init__(self, at: int, why: str) -> None:
+        super().__init__(why)
+        self.at = at
+
+
+_MODE = rb"(?:100644|100755|120000|160000)"
+_HEADER = re.compile(
+    rb"""
+    diff\ --git\ (?P<names>[^\n]+)\n
+    (?: new\ file\ mode\ (?P<added>%(mode)s)\n
+      | deleted\ file\ mode\ (?P<deleted>%(mode)s)\n
+      | old\ mode\ (?P<old_mode>%(mode)s)\nnew\ mode\ (?P<new_mode>%(mode)s)\n )?
+    (?: similarity\ index\ [0-9]{1,3}%%\n
+        (?P<moved>rename|copy)\ from\ (?P<source>[^\n]+)\n(?P=moved)\ to\ (?P<target>[^\n]+)\n
+      | (?P<rewritten>dissimilarity\ index\ [0-9]{1,3}%%)\n )?
+    (?P<index>index\ [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?:\ (?P<mode>%(mode)s))?\n)?
+    (?: ---\ (?P<minus>[^\n]+)\n\+\+\+\ (?P<plus>[^\n]+)\n(?=@@\ )
+      | (?P<stub>Binary\ files\ [^\n]+\ differ)\n
+      | (?P<binary>GIT\ binary\ patch)\n )?
+    """
+    % {b"mode": _MODE},
+    re.VERBOSE,
+)
+
+# Which parts go together, one letter for each: a(dded), d(eleted), o(ld mode), m(oved), (re)w(ritten), i(ndex) or
+# I(ndex with mode), b(ody). Where git apply is not told a mode it takes that of the file, which may be a link.
+_SHAPE = re.compile(r"[ad]ib? | om? | m | o[mw]?ib | [mw]?Ib", re.VERBOSE)
+_OPAQUE_MODES = {b"120000": "a symbolic link", b"160000": "a submodule"}
+_NULL = b"/dev/null"
+_LONGEST_NAME = 4096  # what a system call takes; it bounds the work on globs too
+
+_NUMBER = rb"(?:0|[1-9][0-9]{0,8})"
+_HUNK = re.compile(
+    rb"@@ -(?P<old>%(n)s)(?:,(?P<olds>%(n)s))? \+(?P<new>%(n)s)(?:,(?P<news>%(n)s))? @@(?: [^\n]*)?\n" % {b"n": _NUMBER}
+)
+_SIDES = {b" ": (1, 1), b"\n": (1, 1), b"-": (1, 0), b"+": (0, 1)}  # git cuts the blank of an empty line if told to
+_NO_LINE_END = b"\\ No newline at end of file\n"
+
+_BINARY = re.compile(rb"(?:literal|delta) %s\n((?:[A-Za-z][0-9A-Za-z!#$%%&()*+;<=>?@^_`{|}~-]+\n)+)\n" % _NUMBER)
+
+
+def read_patch(diff: bytes) -> Patch:
+    """The paths that git apply touches with this diff, if git diff wrote it; else where and why it did not.
+
+    A path that is not UTF-8 holds surrogate escapes. Of a diff with a problem, git may touch more than is named.
+    """
+    changes: list[Change] = []
+    results = set()
+    at = start = 0
+    try:
+        while at < len(diff):
+            start = at
+            change, at = _read_change(diff, start)
+            changes.append(change)
+            results.add((change.paths[-1], change.deleted))
+            if len(results) < len(changes):
+                raise _NotFromGit(start, "a file is changed twice")
+    except _NotFromGit as error:
+        line = diff.count(b"\n", 0, error.at) + 1
+        return Patch(tuple(changes), f"line {line}: {error}")
+    return Patch(tuple(changes), "")
+
+
+def _read_change(diff: bytes, at: int) -> tuple[Change, int]:
+    """A change, and where the next one starts."""
+    head = _HEADER.match(diff, at)
+    if not head:
+        raise _NotFromGit(at, "this begins no file as git diff does")
+    if not _SHAPE.fullmatch(_shape(head)):
+        raise _NotFromGit(at, "the header's parts do not belong together")
+    paths = tuple(dict.fromkeys(name.decode("utf-8", "surrogateescape") for name in _names(head)))
+    at = head.end()
+    if head["minus"]:
+        at = _read_hunks(diff, at, head)
+    elif head["binary"]:
+        at = _read_binary(diff, _read_binary(diff, at))
+    return Change(paths, bool(head["deleted"]), _opaque(head)), at
+
+
+def _opaque(head: re.Match[bytes]) -> str:
+    """What of the file the diff does not show, or ""."""
+    modes = (head[part] for part in ("added", "deleted", "old_mode", "new_mode", "mode"))
+    hidden = [_OPAQUE_MODES[mode] for mode in modes if mode in _OPAQUE_MODES]
+    return next(iter(hidden), "a binary file whose content is left out" if head["stub"] else "")
+
+
+def _shape(head: re.Match[bytes]) -> str:
+    """The letters of _SHAPE for the parts that are there."""
+    body = head["minus"] or head["stub"] or head["binary"]
+    # fmt: off
+    parts = (("a", head["added"]), ("d", head["deleted"]), ("o", head["old_mode"]), ("m", head["moved"]),
+             ("w", head["rewritten"]), ("I" if head["mode"] else "i", head["index"]), ("b", body))
+    # fmt: on
+    return "".join(letter for letter, there in parts if there)
+
+
+def _names(head: re.Match[bytes]) -> tuple[bytes, bytes]:
+    """The old and the new name, after every line that holds one was found to be as git writes it."""
+    names = head["names"]
+    if head["moved"]:
+        old, new = _unquoted(head["source"]), _unquoted(head["target"])
+    else:
+        old = new = _unquoted(names[: len(names) // 2])[2:]
+    found = {line: text for line, text in head.groupdict().items() if text is not None}
+    # Twice, since core.quotePath decides whether bytes beyond ASCII are quoted.
+    candidates = (_written(head, old, new, quote_high) for quote_high in (True, False))
+    if not any(all(found.get(line, text) == text for line, text in lines.items()) for lines in candidates):
+        raise _NotFromGit(head.start(), "the names are not, or not all, written as git diff writes them")
+    if not (_proper(old) and _proper(new)) or (head["moved"] and old == new):
+        raise _NotFromGit(head.start(), "a name is none that git would take")
+    return old, new
+
+
+def _written(head: re.Match[bytes], old: bytes, new: bytes, quote_high: bool) -> dict[str, bytes]:
+    """The lines of a header that hold names, as git writes them, by the group that found them."""
+    a, b = _quoted(b"a/" + old, quote_high), _quoted(b"b/" + new, quote_high)
+    minus, plus = (_NULL if head["added"] else a), (_NULL if head["deleted"] else b)
+    return {
+        "names": a + b" " + b,
+        "source": _quoted(old, quote_high),
+        "target": _quoted(new, quote_high),
+        "minus": minus + (b"\t" if b" " in minus else b""),
+        "plus": plus + (b"\t" if b" " in plus else b""),
+        "stub": b"Binary files " + minus + b" and " + plus + b" differ",
+    }
+
+
+def _quoted(name: bytes, quote_high: bool) -> bytes:
+    """The name as git writes it. Control characters are left out here, as _proper takes none."""
+    high = rb"\x80-\xff" if quote_high else b""
+    text = re.sub(rb'[\\"%s]' % high, lambda m: b"\\" + (m[0] if m[0] < b"\x80" else b"%03o" % ord(m[0])), name)
+    return name if text == name else b'"' + text + b'"'
+
+
+def _unquoted(text: bytes) -> bytes:
+    """The name that git may have written so; what this gets wrong does not come out the same when it is quoted."""
+    if not text.startswith(b'"'):
+        return text
+    return re.sub(rb"\\([0-3][0-7]{2}|.)", lambda m: bytes([int(m[1], 8)]) if m[1][1:] else m[1], text[1:-1])
+
+
+def _proper(name: bytes) -> bool:
+    """Whether it is a relative path in normal form, out of .git and without control characters."""
+    text = name.decode("utf-8", "surrogateescape")
+    parts = text.casefold().split("/")
+    printable = not any(unicodedata.category(c) == "Cc" for c in text)
+    return printable and len(name) <= _LONGEST_NAME and not any(part in ("", ".", "..", ".git") for part in parts)
+
+
+def _read_hunks(diff: bytes, at: int, header: re.Match[bytes]) -> int:
+    """Where the hunks end. They go forward; a file added or deleted has one, of a single side."""
+    first = at
+    old_end, shift = 1, 0  # the first old line that is still free; new lines minus old ones so far
+    goes_on = [1, 1]  # old and new side: 0 from the line on that lacks its line end, and so is the last
+    while diff.startswith(b"@@ ", at):
+        head = _HUNK.match(diff, at)
+        if not head or b"1" in (head["olds"], head["news"]):
+            raise _NotFromGit(at, "this begins no hunk as git diff does")
+        olds, news = (1 if head[count] is None else int(head[count]) for count in ("olds", "news"))
+        # A side without lines is said to start at the line before it.
+        old, new = int(head["old"]) + (olds == 0), int(head["new"]) + (news == 0)
+        extra = (header["added"] and olds) or (header["deleted"] and news)
+        again = (header["added"] or header["deleted"]) and at > first
+        if old < old_end or new != old + shift or extra or again:
+            raise _NotFromGit(at, "a hunk is not where it has to be")
+        old_end, shift = old + olds, shift + news - olds
+        at = _read_lines(diff, head.end(), olds, news, goes_on)
+    return at
+
+
+def _read_lines(diff: bytes, at: int, olds: int, news: int, goes_on: list[int]) -> int:
+    """Where the hunk ends that has so many old and new lines. A line that looks like a header is a line."""
+    changed = False
+    while olds or news:  # a count below 0 stays there, so that the loop meets a line that is none
+        old, new = _SIDES.get(diff[at : at + 1], (0, 0))
+        end = diff.find(b"\n", at) + 1
+        olds, news = olds - old, news - new
+        if not (end and (old or new)) or old > goes_on[0] or new > goes_on[1]:
+            raise _NotFromGit(at, "a hunk's lines are not those that its header counts")
+        if diff.startswith(_NO_LINE_END, end):
+            end += len(_NO_LINE_END)
+            goes_on[:] = goes_on[0] - old, goes_on[1] - new
+        at, changed = end, changed or old != new
+    if not changed:
+        raise _NotFromGit(at, "a hunk changes nothing")
+    return at
+
+
+def _read_binary(diff: bytes, at: int) -> int:
+    """Where one of the two blocks of a binary patch ends: a size, lines in base 85, a blank line."""
+    block = _BINARY.match(diff, at)
+    lines = block[1].splitlines() if block else [b""]
+    if not block or any(len(line) - 1 != -(-_length(line) // 4) * 5 for line in lines):
+        raise _NotFromGit(at, "a binary patch is not as git diff writes it")
+    return block.end()
+
+
+def _length(line: bytes) -> int:
+    """How many bytes a line of base 85 says that it holds: A to Z are 1 to 26, a to z go on to 52."""
+    return line[0] - (ord("A") - 1 if line[:1].isupper() else ord("a") - 27)
+
+
+# --- Part two, the decision: conditions on the diff and on what CI said ---------------------------
+
+
+class GateDecision(Enum):
+    """What may happen to the change. From the mildest; the worst outcome wins. Only PASS is true."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    BLOCK = "BLOCK"
+
+    def __bool__(self) -> bool:
+        return self is GateDecision.PASS
+
+
+PASS, FAIL, BLOCK = GateDecision
+
+
+class GateResult(NamedTuple):
+    """The decision and all that led to it; true if it is PASS. Every reason is one printable line, its id first."""
+
+    decision: GateDecision
+    reasons: tuple[str, ...]
+    run_id: str  # the run that was expected
+    diff_hash: str | None
+    ci_conclusion: str | None
+
+    def __bool__(self) -> bool:
+        return bool(self.decision)
+
+
+# Whoever can write these can make CI, or this gate, say anything.
+# fmt: off
+DENIED = (
+    ".github/**", ".ci/**", ".gitlab-ci.yml", "**/.git*", "**/action.yml", "**/action.yaml", "**/CODEOWNERS",
+    ".pre-commit-*.yaml", "**/ci_gate.py", "**/verdict_contract.py", "**/verdict_check.py",
+    # Files that other CI systems read by default.
+    ".gitlab/**", ".gitea/**", ".forgejo/**", ".circleci/**", ".buildkite/**", ".travis.yml", "**/Jenkinsfile*",
+    "azure-pipelines*.yml", "azure-pipelines*.yaml", ".azure-pipelines/**", "bitbucket-pipelines.yml", ".drone.y*ml",
+    ".woodpecker*/**", ".woodpecker.y*ml", ".cirrus.*", "appveyor.yml", ".appveyor.yml", ".teamcity/**",
+    ".semaphore/**", "cloudbuild.y*ml", "buildspec*.y*ml", ".tekton/**", ".builds/**", ".build.yml",
+    ".pre-commit-*.yml",
+)
+# fmt: on
+
+_WILDCARD = re.compile(r"(?:(?<=/)|\A)\*\*/|/\*\*\Z|\*\*|\*")
+_MEANS = {"**/": "(?:.*/)?", "/**": "(?:/.*)?", "**": ".*", "*": "[^/]*"}
+
+
+def _matcher(glob: str) -> Callable[[str], object]:
+    """What tells whether a whole path matches the glob."""
+    plain = map(re.escape, _WILDCARD.split(glob))
+    wild = [_MEANS[wildcard] for wildcard in _WILDCARD.findall(glob)]
+    return re.compile("".join(p + w for p, w in zip(plain, [*wild, ""])), re.DOTALL).fullmatch
+
+
+def _folded(text: str) -> str:
+    """The text as a file system may compare it that ignores case."""
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+class _Facts(NamedTuple):
+    """All that the conditions look at."""
+
+    diff: object  # as it was given
+    diff_hash: str | None  # None: it has no bytes
+    patch: Patch
+    ledger_hash: object
+    result: Mapping[str, object] | None
+    run_id: str
+    scope: tuple[str, ...] | None
+    denied: tuple[str, ...]
+
+    @property
+    def paths(self) -> list[str]:
+        return list(dict.fromkeys(path for change in self.patch.changes for path in change.paths))
+
+    @property
+    def conclusion(self) -> object:
+        return self.result.get("conclusion") if self.result is not None else None
+
+
+class Condition(NamedTuple):
+    """A row of the decision. The id is public: reasons, tests and documents use it."""
+
+    id: str
+    outcome: GateDecision
+    when: str
+    holds: Callable[[_Facts], str]  # the values that make it hold, or ""
+
+
+def _shown(value: object) -> str:
+    """A value for a reason: text quoted and cut, a number as it is, of anything else its type."""
+    if isinstance(value, str):
+        return f'"{visible(value[:200])}"'
+    return "nothing" if value is None else _as_id(value) or f"a {type(value).__name__}"
+
+
+def _as_id(value: object) -> str | None:
+    """An id as text; a number becomes its digits, and anything else is no id."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64:
+        return str(value)
+    return value if isinstance(value, str) else None
+
+
+_SHOWN = 5  # items of a reason
+
+
+def _some(items: Sequence[str]) -> str:
+    """The first few items, and how many there are beside."""
+    more = len(items) - _SHOWN
+    return ", ".join(items[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _wrong_hash(given: object, f: _Facts) -> str:
+    """What is wrong about a hash that has to be the diff's. Without a diff, only whether it is one at all."""
+    found = given.lower() if isinstance(given, str) and re.fullmatch("[0-9a-fA-F]{64}", given) else None
+    right = found is not None and f.diff_hash in (found, None)
+    return "" if right else f"{_shown(given)} is not the SHA-256 of this diff, {_shown(f.diff_hash)}"
+
+
+def _missing_diff(f: _Facts) -> str:
+    if not isinstance(f.diff, (str, bytes)):
+        return f"the diff is {_shown(f.diff)}"
+    return "the diff is not UTF-8" if f.diff_hash is None else "" if f.diff.strip() else "the diff is blank"
+
+
+def _other_run(f: _Facts) -> str:
+    run_id = f.result.get("run_id") if f.result is not None else f.run_id
+    return "" if _as_id(run_id) == f.run_id else f"{_shown(run_id)} is not the run {_shown(f.run_id)}"
+
+
+def _denied_paths(f: _Facts) -> str:
+    globs = [(glob, _matcher(_folded(glob))) for glob in f.denied]
+    paths = [(path, _folded(path)) for path in f.paths]
+    hits = {path: glob for path, folded in paths for glob, fits in globs if fits(folded)}
+    return _some([f"{_shown(path)} is {_shown(glob)}" for path, glob in hits.items()])
+
+
+def _outside_scope(f: _Facts) -> str:
+    fits = [_matcher(glob) for glob in f.scope or ()]
+    outside = [_shown(path) for path in f.paths if f.scope is not None and not any(fit(path) for fit in fits)]
+    return (
+        f"{_some(outside)} outside {_some([_shown(glob) for glob in f.scope or ()]) or 'an empty scope'}"
+        if outside
+        else ""
+    )
+
+
+def _no_evidence(f: _Facts) -> str:
+    if f.result is None or (isinstance(f.conclusion, str) and f.conclusion in _EVIDENCE):
+        return ""
+    detail = f.result.get("detail")
+    why = f": {visible(detail[:1000])}" if isinstance(detail, str) else ""
+    return f"the conclusion is {_shown(f.conclusion)}{why}"
+
+
+def _concluded(f: _Facts, outcome: GateDecision) -> str:
+    if not isinstance(f.conclusion, str) or _EVIDENCE.get(f.conclusion) is not outcome:
+        return ""
+    return f"run {_shown(f.run_id)} concluded {_shown(f.conclusion)} on the diff {_shown(f.diff_hash)}"
+
+
+_EVIDENCE = {"success": PASS, "failure": FAIL, "timed_out": FAIL}
+
+# fmt: off
+CONDITIONS = (
+    Condition("no-diff", BLOCK, "the diff is missing, not text, or blank",
+              _missing_diff),
+    Condition("ledger", BLOCK, "the ledger hash is missing or is not this diff's",
+              lambda f: _wrong_hash(f.ledger_hash, f)),
+    Condition("no-result", BLOCK, "there is no CI result, or it is not a mapping",
+              lambda f: "there is no CI result that is a mapping" if f.result is None else ""),
+    Condition("other-run", BLOCK, "the result's `run_id` is missing or is not the expected run",
+              _other_run),
+    Condition("other-diff", BLOCK, "the result's `diff_hash` is missing or is not this diff's",
+              lambda f: _wrong_hash(f.result.get("diff_hash"), f) if f.result is not None else ""),
+    Condition("unreadable-diff", BLOCK, "the diff is not, to its last line, what `git diff` writes",
+              lambda f: f.patch.problem and f"{f.patch.problem}; take the diff from: {GIT_DIFF}"),
+    Condition("denied-path", BLOCK, "it touches a path that judges it: `DENIED`, and `denied` of the call",
+              _denied_paths),
+    Condition("out-of-scope", BLOCK, "a scope is given, and it touches a path outside",
+              _outside_scope),
+    Condition("opaque-content", BLOCK, "it leaves content out: a binary stub, a submodule, a symbolic link",
+              lambda f: _some([f"{_shown(c.paths[-1])} is {c.opaque}" for c in f.patch.changes if c.opaque])),
+    Condition("passed", PASS, "the conclusion is `success`",
+              lambda f: _concluded(f, PASS)),
+    Condition("failed", FAIL, "the conclusion is `failure` or `timed_out`",
+              lambda f: _concluded(f, FAIL)),
+    Condition("no-evidence", BLOCK, "there is any other conclusion, or none",
+              _no_evidence),
+)
+# fmt: on
+GIT_DIFF = "git diff --no-ext-diff --no-color --no-textconv --src-prefix=a/ --dst-prefix=b/ BASE...HEAD"
+
+
+def evaluate_verdict(
+    *,
+    candidate_diff: object,
+    ledger_hash: object,
+    ci_result: object,
+    expected_run_id: str,
+    allowed_scope: Iterable[str] | None = None,
+    denied: Iterable[str] = (),
+) -> GateResult:
+    """Decide on a diff by CI's result for it; every one of CONDITIONS is looked at, and the worst outcome wins.
+
+    candidate_diff: bytes, or text (UTF-8, with surrogateescape), of GIT_DIFF. ledger_hash: the SHA-256, in hex, of the
+    diff that was signed off. ci_result: a mapping with run_id, diff_hash and conclusion. These two have to come from
+    where the model cannot write. allowed_scope: globs that all touched paths have to match; None: no limit. denied:
+    globs beside those of DENIED, in any case.
+    Raises CiGateError for an expected_run_id that is empty or no str, and for globs that are none; all else that is
+    wrong blocks.
+    """
+    data = _bytes(candidate_diff)
+    facts = _Facts(
+        diff=candidate_diff,
+        diff_hash=None if data is None else hashlib.sha256(data).hexdigest(),
+        patch=read_patch(data if data and data.strip() else b""),
+        ledger_hash=ledger_hash,
+        result=ci_result if isinstance(ci_result, Mapping) else None,
+        run_id=_checked_id(expected_run_id),
+        scope=None if allowed_scope is None else _checked_globs("allowed_scope", allowed_scope),
+        denied=DENIED + _checked_globs("denied", denied),
+    )
+    held = [(condition, why) for condition in CONDITIONS for why in [condition.holds(facts)] if why]
+    decision = max((condition.outcome for condition, _ in held), key=list(GateDecision).index)
+    reasons = (f"{c.id}: {why}" for c, why in held if decision is PASS or c.outcome is not PASS)
+    conclusion = facts.conclusion if isinstance(facts.conclusion, str) else None
+    return GateResult(decision, tuple(reasons), facts.run_id, facts.diff_hash, conclusion)
+
+
+def _bytes(diff: object) -> bytes | None:
+    """The diff's bytes; None for what has none."""
+    try:
+        data = diff.encode("utf-8", "surrogateescape") if isinstance(diff, str) else diff
+    except UnicodeEncodeError:
+        return None
+    return data if isinstance(data, bytes) else None
+
+
+def _checked_id(run_id: object) -> str:
+    if not isinstance(run_id, str) or not run_id.strip():
+        raise CiGateError("the expected run id is a str that is not empty")
+    return run_id
+
+
+def _checked_texts(name: str, texts: object) -> tuple[str, ...]:
+    if isinstance(texts, (str, bytes, Mapping)) or not isinstance(texts, Iterable):
+        raise CiGateError(f"{name} is a list of str, not {_shown(texts)}")
+    found = tuple(texts)
+    if not all(isinstance(text, str) and text for text in found):
+        raise CiGateError(f"{name} holds something else than str, or an empty one")
+    return found
+
+
+def _checked_globs(name: str, globs: object) -> tuple[str, ...]:
+    found = _checked_texts(name, globs)
+    never = [glob for glob in found if {"", ".", ".."} & set(glob.split("/"))]
+    if never:
+        raise CiGateError(f"{name}: no path can match {_shown(never[0])}, as it has an empty, . or .. part")
+    return found
+
+
+def ci_result_from_jobs(
+    payload: object, *, head_sha: str, run_id: str, required: Iterable[str], diff_hash: str | None
+) -> dict[str, object]:
+    """The CI result for evaluate_verdict out of GitHub's "list jobs for a workflow run" (filter=latest), as it comes.
+
+    Not out of check runs, which any job that may write checks can create.
+    payload: that object, or a list of such pages. Jobs of another run or head do not count; each name in required has
+    to be there once, completed. The conclusion is None unless all of them ended in success, failure or timed_out and
+    no page is missing; detail then says why. Nothing here ties head_sha to the diff: that is the caller's claim.
+    Raises CiGateError for a head_sha that is no full hex id, an empty or non-str run_id, and a required that is empty
+    or holds anything but str.
+    """
+    if not isinstance(head_sha, str) or not re.fullmatch("(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})", head_sha):
+        raise CiGateError("head_sha is a full commit id in hex")
+    names, run_id = _checked_texts("required", required), _checked_id(run_id)
+    if not names:
+        raise CiGateError("required is empty: no job would have to pass")
+    listed = _listed(payload)
+    ours = [job for job in listed or () if _as_id(job.get("run_id")) == run_id and _is_head(job, head_sha)]
+    states = {name: _state([job for job in ours if job.get("name") == name]) for name in names}
+    lacking = [f"{_shown(name)} {state}" for name, state in states.items() if state not in _EVIDENCE]
+    problems = lacking if listed is not None else ["the list of jobs is cut off or malformed"]
+    worst = next((state for state in ("failure", "timed_out") if state in states.values()), "success")
+    conclusion = None if problems else worst
+    return {"run_id": run_id, "diff_hash": diff_hash, "conclusion": conclusion, "detail": _some(problems) or None}
+
+
+def _listed(payload: object) -> list[Mapping[str, object]] | None:
+    """All jobs of all pages; None unless they are jobs, and as many as each page says."""
+    jobs: list[Mapping[str, object]] = []
+    counts: list[object] = []
+    pages: list[object] = payload if isinstance(payload, list) else [payload]
+    for page in pages:
+        told: Mapping[str, object] = page if isinstance(page, Mapping) else {}
+        listed = told.get("jobs")
+        if not isinstance(listed, list) or not all(isinstance(job, Mapping) for job in listed):
+            return None
+        jobs += listed
+        counts.append(told.get("total_count"))
+    whole = all(type(count) is int and count == len(jobs) for count in counts)
+    return jobs if whole else None
+
+
+def _is_head(job: Mapping[str, object], head_sha: str) -> bool:
+    head = job.get("head_sha")
+    return isinstance(head, str) and head.lower() == head_sha.lower()
+
+
+def _state(jobs: Sequence[Mapping[str, object]]) -> str:
+    """The conclusion of a job that is listed once and completed, else why it has none."""
+    if len(jobs) != 1:
+        return "is listed more than once" if jobs else "is missing"
+    status, conclusion = jobs[0].get("status"), jobs[0].get("conclusion")
+    if status != "completed":
+        return f"has the status {_shown(status)}"
+    return conclusion if isinstance(conclusion, str) and conclusion in _EVIDENCE else f"concluded {_shown(conclusion)}"
+
+
+def with_reviews(result: GateResult, verdicts: Iterable[str | None]) -> GateResult:
+    """The result after the reviewers, who can only lower it: a PASS takes APPROVE from all of them, at least one.
+
+    verdicts: as verdict_contract reads them. Any REQUEST_CHANGES makes FAIL of a PASS, anything else BLOCK; FAIL and
+    BLOCK stay. Raises CiGateError for a result that is none, and for verdicts that are no list.
+    """
+    if not isinstance(result, GateResult) or isinstance(verdicts, (str, bytes)) or not isinstance(verdicts, Iterable):
+        raise CiGateError("with_reviews takes a GateResult and a list of verdicts")
+    heard = list(verdicts)
+    verdict = contract.combine(heard)
+    reviewed = {contract.APPROVE: PASS, contract.REQUEST_CHANGES: FAIL}.get(str(verdict), BLOCK)
+    reason = f"reviews: {verdict or 'nothing stated'}, {heard.count(contract.APPROVE)} of {len(heard)} approve"
+    decision = reviewed if result.decision is PASS else result.decision
+    return result._replace(decision=decision, reasons=(*result.reasons, reason))
+
+
+# --- Part three, the proposer: advice on a decision that has been made ----------------------------
+#
+# Nothing from here on makes or changes a GateResult. What a model replies is read as data, for two
+# keys, and becomes plain text.
+
+
+@dataclass(frozen=True)
+class FixProposal:
+    """Advice on a change that did not pass: a hint, and suggestions in order. False if there is neither.
+
+    Raises CiGateError for a hint that is no str, and for suggestions that are no list of str.
+    """
+
+    hint: str = ""
+    suggestions: Sequence[str] | None = None  # a tuple, once it is made
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.hint, str):
+            raise CiGateError("a hint is a str")
+        object.__setattr__(self, "suggestions", _checked_texts("suggestions", self.suggestions or ()))
+
+    def __bool__(self) -> bool:
+        return bool(self.hint or self.suggestions)
+
+    def as_hint(self) -> str:
+        """The hint, then the suggestions with their numbers, a line for each."""
+        numbered = (f"{number}. {text}" for number, text in enumerate(self.suggestions or (), 1))
+        return "\n".join(filter(None, [self.hint, *numbered]))
+
+
+_SYSTEM = """\
+A gate that is plain code has stopped a change, and tells why below. Its decision is final and is not yours to make:
+nothing that you reply can change it, and a claim that something passes is ignored. Propose how to fix the change."""
+_FORM = """\
+Reply with one JSON object and nothing else: {"hint": "the cause, in a sentence or two", "suggestions": ["a step"]}"""
+_REPLY_LIMIT, _TASK_LIMIT, _TEXT_LIMIT, _SUGGESTIONS_LIMIT = 100_000, 10_000, 2_000, 20  # characters; the last: items
+_TASK_KEYS = (("plan", "task"), ("plan", "description"), ("task",), ("description",))
+_FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_BRACES = re.compile(r'\\.|["{}]', re.DOTALL)
+
+
+class FixProposer:
+    """Asks a model for a FixProposal, by invoke(prompt, model=..., config=...), whose result has the reply as .text.
+
+    invoke may be None (no proposals), and may do and return anything: see CommandInvoke for one that runs a command.
+    """
+
+    def __init__(
+        self, invoke: Invoke | None = None, *, model: object = None, config: object = None, system: str = _SYSTEM
+    ) -> None:
+        self._invoke, self._model, self._config, self._system = invoke, model, config, system
+
+    def propose(self, gate_result: GateResult, state: object = None) -> FixProposal:
+        """The model's proposal; an empty one on PASS, where it is not called, and where anything goes wrong.
+
+        state: a mapping that may hold the task, under one of _TASK_KEYS. Raises nothing.
+        """
+        if self._invoke is None or not isinstance(gate_result, GateResult) or gate_result.decision is PASS:
+            return FixProposal()
+        try:
+            reply = self._invoke(self._prompt(gate_result, state), model=self._model, config=self._config)
+            return _read_reply(getattr(reply, "text", None))
+        except Exception:  # noqa: BLE001  (advice that fails is no advice, and is no reason not to hear the decision)
+            return FixProposal()
+
+    def advise(self, gate_result: GateResult, state: object = None) -> str:
+        """The proposal as text; "" for an empty one. Raises nothing."""
+        return self.propose(gate_result, state).as_hint()
+
+    def _prompt(self, result: GateResult, state: object) -> str:
+        reasons = "\n".join(f"- {reason}" for reason in result.reasons)
+        decision = f"The decision: {result.decision.value}\n{reasons}"
+        return "\n\n".join([self._system, f"The task of the change:\n{_task(state)}", decision, _FORM]) + "\n"
+
+
+def _task(state: object) -> str:
+    """The task's description in a state, or ""."""
+    for keys in _TASK_KEYS:
+        value = state
+        for key in keys:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if isinstance(value, str) and value.strip():
+            return value[:_TASK_LIMIT]
+    return ""
+
+
+def _read_reply(text: object) -> FixProposal:
+    """The proposal in a model's reply; empty if there is none."""
+    found = _find_object(text[:_REPLY_LIMIT]) if isinstance(text, str) else {}
+    suggestions = found.get("suggestions")
+    items = suggestions[:_SUGGESTIONS_LIMIT] if isinstance(suggestions, list) else []
+    return FixProposal(_plain(found.get("hint")), list(filter(None, map(_plain, items))))
+
+
+def _find_object(text: str) -> dict[str, object]:
+    """The JSON object that is the text, or stands in its first fenced block, or in its first balanced braces."""
+    fenced = _FENCED.search(text)
+    for candidate in (text, fenced[1] if fenced else "", _balanced(text)):
+        try:
+            found = json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _balanced(text: str) -> str:
+    """From the first brace to the one that closes it, strings aside; "" if none does. Looks at each character once."""
+    start = text.find("{")
+    depth, quoted = 0, False
+    for token in _BRACES.finditer(text, max(start, 0)):
+        if token[0] == '"':
+            quoted = not quoted
+        elif token[0] in "{}" and not quoted:
+            depth += 1 if token[0] == "{" else -1
+            if depth == 0:
+                return text[start : token.end()]
+    return ""
+
+
+def _plain(value: object) -> str:
+    """Untrusted text on one line, cut, and without control, format and surrogate characters; "" for what is no text."""
+    words = " ".join(value[:_TEXT_LIMIT].split()) if isinstance(value, str) else ""
+    return "".join(c for c in words if unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
+
+
+def propose_for_failure(
+    *,
+    candidate_diff: object,
+    ledger_hash: object,
+    ci_result: object,
+    expected_run_id: str,
+    allowed_scope: Iterable[str] | None = None,
+    denied: Iterable[str] = (),
+    proposer: FixProposer | None = None,
+    state: object = None,
+) -> tuple[GateResult, FixProposal]:
+    """evaluate_verdict of the same arguments, and then a proposal on its result: empty on PASS or without a proposer.
+
+    Raises CiGateError as evaluate_verdict does.
+    """
+    result = evaluate_verdict(
+        candidate_diff=candidate_diff,
+        ledger_hash=ledger_hash,
+        ci_result=ci_result,
+        expected_run_id=expected_run_id,
+        allowed_scope=allowed_scope,
+        denied=denied,
+    )
+    return result, proposer.propose(result, state) if proposer is not None else FixProposal()
+
+
+def build_fix_advisor(
+    invoke: Invoke | None = None, *, model: object = None, config: object = None, system: str = _SYSTEM
+) -> Callable[..., str]:
+    """The advise of a FixProposer made of these arguments."""
+    return FixProposer(invoke, model=model, config=config, system=system).advise
+
+
+_KEPT_FROM_COMMANDS = ("ACTIONS_", "GH_", "GITHUB_", "GIT_")  # with these a child speaks to CI and git as the job does
+
+
+class CommandInvoke:
+    """An invoke for FixProposer: a shell command that gets the prompt on stdin and writes its reply to stdout.
+
+    It runs in an empty folder, for timeout seconds at most, with the caller's rights; its stderr is dropped, and its
+    environment lacks what begins with _KEPT_FROM_COMMANDS. Calling it raises OSError, subprocess.TimeoutExpired, or
+    subprocess.CalledProcessError for a status that is not 0.
+    """
+
+    def __init__(self, command: str, timeout: float) -> None:
+        self._command, self._timeout = command, timeout
+
+    def __call__(self, prompt: str, *, model: object = None, config: object = None) -> SimpleNamespace:  # noqa: ARG002
+        """What the command wrote, as .text; model and config are not for it."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(_KEPT_FROM_COMMANDS)}
+        # Files, since a pipe makes us wait for what the command leaves behind, and some commands end before it is read.
+        with TemporaryDirectory() as folder, TemporaryFile() as asked, TemporaryFile() as said:
+            asked.write(prompt.encode("utf-8", "backslashreplace"))
+            asked.seek(0)
+            process = subprocess.Popen(  # noqa: S602  (a shell command, and the user's own)
+                self._command,
+                shell=True,
+                stdin=asked,
+                stdout=said,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
+            try:
+                status = process.wait(self._timeout)
+            finally:
+                _end(process)
+            if status:
+                raise subprocess.CalledProcessError(status, self._command)
+            said.seek(0)
+            return SimpleNamespace(text=said.read(4 * _REPLY_LIMIT).decode("utf-8", "replace"))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the command and what it started, as far as that stayed in its process group (Windows: only the command)."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (AttributeError, OSError):
+        process.kill()
+    process.wait()
+
+
+# --- The command ----------------------------------------------------------------------------------
+
+_EXIT_CODES = {PASS: 0, FAIL: 3, BLOCK: 4}
+_UNREADABLE, _USAGE, _INTERRUPTED = 1, 2, 130
+_FILE_LIMIT = 64 << 20
+_PROPOSER_TIMEOUT = 600.0
+
+
+class _CannotRead(Exception):
+    """The text is the path and the reason, fit to print."""
+
+
+def _read_file(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_FILE_LIMIT + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise _CannotRead(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    if len(content) > _FILE_LIMIT:
+        raise _CannotRead(f"{path}: larger than {_FILE_LIMIT >> 20} MiB")
+    return content
+
+
+def _read_json(path: str) -> object:
+    try:
+        return json.loads(_read_file(path))
+    except (ValueError, RecursionError) as error:
+        raise _CannotRead(f"{path}: not JSON: {error}") from error
+
+
+def _complain(message: object) -> None:
+    """One line on stderr; without a stderr there is nobody to tell."""
+    try:
+        if sys.stderr:
+            print(f"ci_gate.py: {visible(str(message))}", file=sys.stderr)
+    except OSError:
+        pass
+
+
+class _Parser(argparse.ArgumentParser):
+    """An error is one line, with nothing in it that acts on a terminal or a log."""
+
+    def error(self, message: str) -> NoReturn:
+        _complain(f"{message} (--help shows the usage)")
+        self.exit(_USAGE)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="ci_gate.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=argparse.SUPPRESS,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--diff", metavar="FILE", required=True, help="the diff to decide on")
+    parser.add_argument("--ledger-hash", metavar="HEX", required=True, help="the SHA-256 of the diff signed off")
+    parser.add_argument("--run-id", metavar="ID", required=True, help="the run that has to have tested it")
+    evidence = parser.add_mutually_exclusive_group(required=True)
+    evidence.add_argument("--ci-result", metavar="FILE", help="JSON with run_id, diff_hash and conclusion")
+    evidence.add_argument("--jobs", metavar="FILE", help="JSON of GitHub's jobs of that run, or a list of its pages")
+    parser.add_argument("--head-sha", metavar="SHA", help="with --jobs: the commit that they have to have tested")
+    parser.add_argument("--require", metavar="NAME", nargs="+", action="extend", help="with --jobs: the names to pass")
+    parser.add_argument("--scope", metavar="GLOB", action="append", help="allow only paths that match one of these")
+    parser.add_argument("--deny", metavar="GLOB", action="append", default=[], help="allow no path that matches")
+    parser.add_argument("--review", metavar="REPORT", action="append", default=[], help="a reviewer's report")
+    parser.add_argument("--token", metavar="TOKEN", help="the token of the reports (without it: that of the diff)")
+    parser.add_argument("--propose", metavar="COMMAND", help="a model: reads a prompt on stdin, writes JSON to stdout")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    return parser
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace | None:
+    """The options; None for anything but a proper call, after saying what is wrong or what was asked for."""
+    parser = _parser()
+    try:
+        options = parser.parse_args(arguments)
+        if len({value is None for value in (options.jobs, options.head_sha, options.require)}) > 1:
+            parser.error("--jobs, --head-sha and --require go together")
+        if options.token is not None and not options.review:
+            parser.error("--token is for --review")
+        contract.prompt_rule(options.token)
+    except ValueError as error:
+        _complain(f"--token: {error}")
+    except SystemExit:
+        pass
+    else:
+        return options
+    return None
+
+
+def _decide(options: argparse.Namespace) -> GateResult:
+    """The decision with the reviews. Raises _CannotRead, and CiGateError for options that are wrong."""
+    diff = _read_file(options.diff)
+    digest = hashlib.sha256(diff).hexdigest()
+    if options.jobs is not None:
+        jobs = _read_json(options.jobs)
+        ci_result: object = ci_result_from_jobs(
+            jobs, head_sha=options.head_sha, run_id=options.run_id, required=options.require, diff_hash=digest
+        )
+    else:
+        ci_result = _read_json(options.ci_result)
+    result = evaluate_verdict(
+        candidate_diff=diff,
+        ledger_hash=options.ledger_hash,
+        ci_result=ci_result,
+        expected_run_id=options.run_id,
+        allowed_scope=options.scope,
+        denied=options.deny,
+    )
+    reports = [_read_file(path).decode("utf-8", "replace") for path in options.review]
+    token = options.token or contract.diff_token(diff)
+    return with_reviews(result, [contract.find_verdict(report, token) for report in reports]) if reports else result
+
+
+def _as_text(result: GateResult, proposal: FixProposal) -> str:
+    """The decision, then the reasons, then the proposal; each line but the first has a prefix."""
+    reasons = [f"reason: {visible(reason)}" for reason in result.reasons]
+    advice = [f"proposal: {visible(line)}" for line in proposal.as_hint().splitlines()]
+    return "\n".join([result.decision.value, *reasons, *advice])
+
+
+def _as_json(result: GateResult, proposal: FixProposal) -> str:
+    """One object on one line, in ASCII; what would command a log is escaped once more."""
+    advice = {"hint": proposal.hint, "suggestions": proposal.suggestions} if proposal else None
+    fields = {**result._asdict(), "decision": result.decision.value, "proposal": advice}
+    return json.dumps({**fields, "exit_code": _EXIT_CODES[result.decision]}).replace("##", "#\\u0023")
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    options = _parse(arguments)
+    if options is None:
+        return _USAGE
+    try:
+        result = _decide(options)
+    except _CannotRead as error:
+        _complain(error)
+        return _UNREADABLE
+    except CiGateError as error:
+        _complain(error)
+        return _USAGE
+    invoke = CommandInvoke(options.propose, _PROPOSER_TIMEOUT) if options.propose else None
+    proposal = FixProposer(invoke).propose(result)
+    print(_as_json(result, proposal) if options.json else _as_text(result, proposal))
+    return _EXIT_CODES[result.decision]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command. Returns the exit status; bad input and a closed output raise nothing."""
+    try:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        code = _run(arguments)
+        if sys.stdout:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    except OSError as error:
+        _complain(f"standard output: {error.strerror}")
+        code = _UNREADABLE
+        # What is left in the buffer would fail again at shutdown, with a traceback and another status.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1451 @@
+"""Tests of ci_gate.py. Run as they are; CI_GATE_ROUNDS=1000 searches longer for a patch that git reads otherwise."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import random
+import re
+import select
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import fields
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, HERE)
+
+import ci_gate
+from ci_gate import (
+    BLOCK,
+    CONDITIONS,
+    DENIED,
+    FAIL,
+    PASS,
+    CiGateError,
+    CommandInvoke,
+    FixProposal,
+    FixProposer,
+    GateDecision,
+    GateResult,
+    build_fix_advisor,
+    ci_result_from_jobs,
+    evaluate_verdict,
+    propose_for_failure,
+    read_patch,
+    with_reviews,
+)
+
+ROUNDS = int(os.environ.get("CI_GATE_ROUNDS", "40"))
+MUTANTS = 40  # of each change
+RUN = "42"
+HEAD = "c0ffee" * 6 + "c0ff"
+ZEROS = "0" * 64
+
+
+def edit(path: str, old: str = "old", new: str = "new") -> str:
+    """The diff that edits the one line of a file."""
+    return f"diff --git a/{path} b/{path}\nindex 1111..2222 100644\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-{old}\n+{new}\n"
+
+
+DIFF = edit("src/app.py")
+STUB = "diff --git a/logo b/logo\nindex 1111..2222 100644\nBinary files a/logo and b/logo differ\n"
+
+
+def sha(diff: str) -> str:
+    return hashlib.sha256(diff.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def gate(diff: object = DIFF, **changes: object) -> GateResult:
+    """evaluate_verdict of a call that passes, but for the changes; hashes follow the diff."""
+    digest = sha(diff) if isinstance(diff, str) and "\ud800" not in diff else None
+    result: dict[str, object] = {"run_id": RUN, "diff_hash": digest, "conclusion": "success"}
+    result.update((key, changes.pop(key)) for key in list(changes) if key in result)
+    call = {"candidate_diff": diff, "ledger_hash": digest, "ci_result": result, "expected_run_id": RUN}
+    return evaluate_verdict(**{**call, **changes})  # type: ignore[arg-type]
+
+
+def ids(result: GateResult) -> list[str]:
+    """Of the reasons."""
+    return [reason.split(": ", 1)[0] for reason in result.reasons]
+
+
+class ReplyOf:
+    """What an invoke returns."""
+
+    def __init__(self, text: object) -> None:
+        self.text = text
+
+
+# --- The decision ---------------------------------------------------------------------------------
+
+# What makes each condition hold, in a call that passes but for it. "extra" and "after" are added to the diff.
+ROWS: dict[str, dict[str, object]] = {
+    "no-diff": {"diff": " \n"},
+    "ledger": {"ledger_hash": ZEROS},
+    "no-result": {"ci_result": None},
+    "other-run": {"run_id": "41"},
+    "other-diff": {"diff_hash": ZEROS},
+    "unreadable-diff": {"after": "-- \n2.39.5\n"},
+    "denied-path": {"denied": ["src/**"]},
+    "out-of-scope": {"allowed_scope": []},
+    "opaque-content": {"extra": STUB},
+    "passed": {},
+    "failed": {"conclusion": "failure"},
+    "no-evidence": {"conclusion": "neutral"},
+}
+CONCLUSIONS = {"passed", "failed", "no-evidence"}
+HIDES = {
+    "no-diff": {"unreadable-diff", "denied-path", "out-of-scope", "opaque-content"},
+    "no-result": {"other-run", "other-diff"} | CONCLUSIONS,
+}
+DOCUMENTED = (
+    "action_required",
+    "cancelled",
+    "failure",
+    "neutral",
+    "skipped",
+    "stale",
+    "startup_failure",
+    "success",
+    "timed_out",
+)
+JUNK: tuple[object, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    10**5000,
+    b"success",
+    "",
+    " ",
+    "\ud800",
+    "success\n",
+    "SUCCESS",
+    [],
+    ["success"],
+    {},
+    object(),
+)
+
+
+class DecisionTest(unittest.TestCase):
+    """The table of conditions, and the arguments."""
+
+    def hold(self, *rows: str) -> GateResult:
+        changes: dict[str, object] = {}
+        for row in rows:
+            changes.update(ROWS[row])
+        diff = changes.pop("diff", DIFF)
+        extra, after = changes.pop("extra", ""), changes.pop("after", "")
+        return gate(diff if diff != DIFF else f"{diff}{extra}{after}", **changes)
+
+    def test_every_condition_is_tested_once(self) -> None:
+        self.assertEqual([condition.id for condition in CONDITIONS], list(ROWS))
+
+    def test_each_condition_alone(self) -> None:
+        for condition in CONDITIONS:
+            result = self.hold(condition.id)
+            self.assertEqual(([condition.id], condition.outcome), (ids(result), result.decision))
+
+    def test_in_pairs_the_worst_wins_and_every_reason_is_listed(self) -> None:
+        outcome = {condition.id: condition.outcome for condition in CONDITIONS}
+        for pair in itertools.combinations(ROWS, 2):
+            hidden = set().union(*(HIDES.get(row, set()) for row in pair))
+            if CONCLUSIONS.issuperset(pair):
+                continue  # a result has one conclusion
+            held = {*pair, *({"passed"} if not CONCLUSIONS & {*pair} else set())} - hidden
+            worst = max((outcome[row] for row in held), key=[PASS, FAIL, BLOCK].index)
+            result = self.hold(*pair)
+            self.assertEqual(worst, result.decision, pair)
+            self.assertEqual({row for row in held if row != "passed"}, set(ids(result)), pair)
+
+    def test_one_condition_passes_and_each_call_has_one_conclusion(self) -> None:
+        self.assertEqual(["passed"], [condition.id for condition in CONDITIONS if condition.outcome is PASS])
+        for conclusion in (*DOCUMENTED, *JUNK):
+            self.assertEqual(1, len(CONCLUSIONS & set(ids(gate(conclusion=conclusion)))), conclusion)
+
+    def test_conclusions(self) -> None:
+        wanted = dict.fromkeys(DOCUMENTED, BLOCK)
+        wanted.update(success=PASS, failure=FAIL, timed_out=FAIL)
+        for conclusion, decision in wanted.items():
+            result = gate(conclusion=conclusion)
+            self.assertEqual((decision, conclusion), (result.decision, result.ci_conclusion))
+            self.assertIn(f'"{conclusion}"', result.reasons[0])
+
+    def test_a_result_says_what_it_is_of(self) -> None:
+        result = gate()
+        self.assertEqual((PASS, RUN, sha(DIFF), "success"), (result.decision, *result[2:]))
+        self.assertIn(f'run "{RUN}" concluded "success" on the diff "{sha(DIFF)}"', result.reasons[0])
+
+    def test_only_pass_is_true(self) -> None:
+        self.assertEqual([True, False, False], [bool(decision) for decision in GateDecision])
+        self.assertEqual([True, False], [bool(gate()), bool(gate(conclusion="failure"))])
+
+    def test_wrong_types_block(self) -> None:
+        for junk in JUNK:
+            for place in ("ledger_hash", "ci_result", "run_id", "diff_hash", "conclusion"):
+                self.assertIs(BLOCK, gate(**{place: junk}).decision, (place, type(junk)))
+            self.assertIs(BLOCK, gate(junk).decision, type(junk))
+        self.assertEqual(["no-diff", "ledger", "no-result"], ids(gate(None, ledger_hash=None, ci_result=None)))
+
+    def test_missing_fields_block(self) -> None:
+        full = {"run_id": RUN, "diff_hash": sha(DIFF), "conclusion": "success"}
+        for left_out, condition in (
+            ("run_id", "other-run"),
+            ("diff_hash", "other-diff"),
+            ("conclusion", "no-evidence"),
+        ):
+            result = gate(ci_result={key: value for key, value in full.items() if key != left_out})
+            self.assertEqual((BLOCK, [condition]), (result.decision, ids(result)))
+
+    def test_the_callers_mistakes_raise(self) -> None:
+        for run_id in (None, "", " ", 42, b"42", True):
+            with self.assertRaises(CiGateError):
+                gate(expected_run_id=run_id)
+        for globs in (
+            "src/**",
+            b"src",
+            5,
+            {"src": 1},
+            ["src", 5],
+            [None],
+            [b"src"],
+            [""],
+            ["src/"],
+            ["/src"],
+            ["./a"],
+            ["../a"],
+        ):
+            for name in ("allowed_scope", "denied"):
+                with self.assertRaises(CiGateError, msg=(name, globs)):
+                    gate(**{name: globs})
+        with self.assertRaises(CiGateError):
+            gate(denied=None)
+
+    def test_a_run_id_is_compared_as_text(self) -> None:
+        self.assertIs(PASS, gate(run_id=42).decision)
+        for other in ("042", " 42", "42.0", 42.0, "４２", [42], True):
+            self.assertEqual(["other-run"], ids(gate(run_id=other)), other)
+        self.assertEqual(["other-run"], ids(gate(run_id=True, expected_run_id="True")))
+
+    def test_the_hash_is_of_bytes(self) -> None:
+        raw = edit("src/app.py", new="\udcff").encode("utf-8", "surrogateescape")
+        text = raw.decode("utf-8", "surrogateescape")
+        hashes = {"ledger_hash": hashlib.sha256(raw).hexdigest(), "diff_hash": hashlib.sha256(raw).hexdigest().upper()}
+        self.assertIs(PASS, gate(raw, **hashes).decision)
+        self.assertIs(PASS, gate(text, **hashes).decision)
+        self.assertEqual(["other-diff"], ids(gate(diff_hash=sha(DIFF) + "\n")))
+
+    def test_reasons_name_the_values_on_one_printable_line(self) -> None:
+        reason = gate(run_id="7\n::warning::x ##[error] \x1b[2J").reasons[0]
+        self.assertTrue(reason.isprintable())
+        self.assertNotIn("::", reason)
+        self.assertNotIn("##", reason)
+        self.assertIn('"42"', reason)
+        self.assertIn('"7\\n', reason)
+
+
+class PathTest(unittest.TestCase):
+    """Denied paths, scope and globs."""
+
+    def test_globs(self) -> None:
+        for glob, match, other in (
+            ("src/*.py", ["src/a.py", "src/.py"], ["src/a/b.py", "a/src/a.py", "src/a.pyc", "src/a.py\n"]),
+            ("src/**", ["src", "src/a", "src/a/b"], ["src2", "a/src", "srca/b"]),
+            ("**/x", ["x", "a/x", "a/b/x"], ["ax", "x/a", "a/xx"]),
+            ("a/**/z", ["a/z", "a/b/z", "a/b/c/z"], ["az", "a/bz", "z"]),
+            ("a**z", ["az", "a/z", "abc/yz"], ["a", "z"]),
+            ("**", ["a", "a/b"], []),
+            ("*", ["a", ".a"], ["a/b"]),
+            ("[id].t?x+", ["[id].t?x+"], ["i.tsx+", "[id].tsx"]),
+            ("Src/a", ["Src/a"], ["src/a"]),
+        ):
+            fits = ci_gate._matcher(glob)
+            self.assertEqual((match, []), ([p for p in match if fits(p)], [p for p in other if fits(p)]), glob)
+
+    def test_scope(self) -> None:
+        for scope, decision in (
+            (None, PASS),
+            ([], BLOCK),
+            (["src/**"], PASS),
+            (["docs/**", "src/*.py"], PASS),
+            (["SRC/**"], BLOCK),
+        ):
+            self.assertIs(decision, gate(allowed_scope=scope).decision, scope)
+        self.assertEqual(["out-of-scope"], ids(gate(DIFF + edit("docs/a"), allowed_scope=["src/**"])))
+
+    def test_denied_paths_in_any_case_and_place(self) -> None:
+        # Each glob of DENIED, with a path for it.
+        paths = {glob: glob.replace("**/", "sub/").replace("/**", "/a/b").replace("*", "x") for glob in DENIED}
+        paths[".github/**"] = ".github/workflows/ci.yml"
+        for glob, path in paths.items():
+            for spelled in (path, path.upper(), path.title()):
+                self.assertEqual(["denied-path"], ids(gate(edit(spelled))), (glob, spelled))
+        for path in ("action.yml", "CODEOWNERS", "docs/CODEOWNERS", ".gitattributes", "a/.gitmodules", "ci_gate.py"):
+            self.assertEqual(["denied-path"], ids(gate(edit(path))), path)
+        for path in (
+            "tests/test_a.py",
+            "a.github/b",
+            "github/a",
+            "my_action.yml",
+            "docs/ci.md",
+            "git/x",
+            "xci_gate.py",
+        ):
+            self.assertIs(PASS, gate(edit(path)).decision, path)
+
+    def test_more_can_be_denied_and_unicode_is_folded(self) -> None:
+        self.assertEqual(["denied-path"], ids(gate(edit("te\u0301sts/a"), denied=["T\u00c9STS/**"])))
+        self.assertEqual(["denied-path"], ids(gate(edit("CODEOWNER\u017f"))))
+
+    def test_both_names_of_a_move_count(self) -> None:
+        for moved, old, new in itertools.product(("rename", "copy"), (".ci/run", "src/a"), (".CI/run2", "src/b")):
+            header = f"diff --git a/{old} b/{new}\nsimilarity index 100%\n{moved} from {old}\n{moved} to {new}\n"
+            wanted = [] if (old, new) == ("src/a", "src/b") else ["denied-path"]
+            self.assertEqual(wanted or ["passed"], ids(gate(header)), (moved, old, new))
+            self.assertEqual(["out-of-scope", *wanted], sorted(ids(gate(header, allowed_scope=[new])), reverse=True))
+
+    def test_a_long_list_is_cut(self) -> None:
+        reason = gate("".join(edit(f".ci/{n}") for n in range(1000))).reasons[0]
+        self.assertIn("and 995 more", reason)
+        self.assertLess(len(reason), 1000)
+
+
+# --- GitHub's jobs, and reviews -------------------------------------------------------------------
+
+
+def job(name: str = "test", conclusion: object = "success", **changes: object) -> dict[str, object]:
+    base = {"run_id": 42, "head_sha": HEAD, "name": name, "status": "completed", "conclusion": conclusion}
+    return {**base, **changes}
+
+
+def page(*jobs: object, count: object = None) -> dict[str, object]:
+    return {"total_count": len(jobs) if count is None else count, "jobs": list(jobs)}
+
+
+def conclude(payload: object, *required: str) -> object:
+    result = ci_result_from_jobs(payload, head_sha=HEAD, run_id=RUN, required=required or ["test"], diff_hash=sha(DIFF))
+    decided = gate(ci_result=result)
+    wanted = {"success": PASS, "failure": FAIL, "timed_out": FAIL, None: BLOCK}[result["conclusion"]]  # type: ignore[index]
+    assert decided.decision is wanted, decided
+    return result["conclusion"]
+
+
+class JobsTest(unittest.TestCase):
+    """What the jobs of a run amount to."""
+
+    def test_conclusions(self) -> None:
+        for conclusion in (*DOCUMENTED, *JUNK):
+            passed = conclusion if conclusion in ("success", "failure", "timed_out") else None
+            self.assertEqual(passed, conclude(page(job(conclusion=conclusion))), conclusion)
+
+    def test_all_of_the_required_ones_have_to_end(self) -> None:
+        lint, test = job("lint"), job("test")
+        for payload, conclusion in (
+            (page(lint, test), "success"),
+            (page(lint, job("test", "failure")), "failure"),
+            (page(job("lint", "timed_out"), job("test", "failure")), "failure"),
+            (page(job("lint", "timed_out"), test), "timed_out"),
+            (page(lint, test, job("other", "failure")), "success"),
+            (page(lint, test, job("other", None, status="queued")), "success"),
+            (page(lint), None),
+            (page(), None),
+            (page(lint, test, test), None),
+            (page(lint, test, job("test", "failure")), None),
+            (page(lint, job("test", "skipped")), None),
+            (page(job("lint", "failure"), job("test", "skipped")), None),
+            (page(job("lint", "failure")), None),
+            (page(lint, job("test", None, status="in_progress")), None),
+            (page(lint, job("test", status="in_progress")), None),
+            (page(lint, job("Test")), None),
+        ):
+            self.assertEqual(conclusion, conclude(payload, "lint", "test"), payload)
+
+    def test_only_jobs_of_this_run_and_head_count(self) -> None:
+        for change in ({"run_id": 43}, {"run_id": None}, {"run_id": True}, {"head_sha": "0" * 40}, {"head_sha": None}):
+            self.assertIsNone(conclude(page(job(**change))), change)
+            self.assertEqual("success", conclude(page(job(conclusion="failure", **change), job())), change)
+        self.assertEqual("success", conclude(page(job(run_id="42", head_sha=HEAD.upper()))))
+
+    def test_pages(self) -> None:
+        lint, test = job("lint"), job("test")
+        whole = [page(lint, count=2), page(test, count=2)]
+        self.assertEqual("success", conclude(whole, "lint", "test"))
+        self.assertEqual("success", conclude(whole))
+        for cut in (
+            whole[0],
+            whole[1],
+            whole[:1],
+            [],
+            [whole[1], whole[1]],
+            [page(lint, count=1), page(test, count=2)],
+        ):
+            self.assertIsNone(conclude(cut), cut)
+        for count in ("1", True, 1.0, 0, 2, -1, [1]):
+            self.assertIsNone(conclude(page(test, count=count)), count)
+
+    def test_malformed_lists(self) -> None:
+        shapes: list[object] = [{}, {"jobs": [job()]}, {"total_count": 1}, {"total_count": 1, "jobs": {"test": job()}}]
+        for payload in (*JUNK, *shapes, page(job(), 5), page(job(), None), [page(job()), None], [[page(job())]]):
+            self.assertIsNone(conclude(payload), type(payload))
+
+    def test_it_says_why(self) -> None:
+        result = ci_result_from_jobs(
+            page(job("a\n::x::")), head_sha=HEAD, run_id=RUN, required=["b"], diff_hash=sha(DIFF)
+        )
+        self.assertIn('"b" is missing', gate(ci_result=result).reasons[0])
+        result = ci_result_from_jobs(
+            page(job(), count=2), head_sha=HEAD, run_id=RUN, required=["test"], diff_hash=sha(DIFF)
+        )
+        self.assertIn("cut off", gate(ci_result=result).reasons[0])
+
+    def test_the_callers_mistakes_raise(self) -> None:
+        good = {"head_sha": HEAD, "run_id": RUN, "required": ["test"]}
+        for name, values in (
+            ("head_sha", (None, "", HEAD[:12], HEAD + "0", "g" * 40, HEAD + "\n", 5)),
+            ("run_id", (None, "", " ", 42)),
+            ("required", (None, [], (), "test", b"test", [5], [""], {"test": 1})),
+        ):
+            for value in values:
+                with self.assertRaises(CiGateError, msg=(name, value)):
+                    ci_result_from_jobs(page(job()), **{**good, name: value}, diff_hash=None)  # type: ignore[arg-type]
+
+
+class ReviewTest(unittest.TestCase):
+    """Reviews beside the decision."""
+
+    def test_reviews_only_lower(self) -> None:
+        results = {"success": PASS, "failure": FAIL, "neutral": BLOCK}
+        words = ("APPROVE", "REQUEST_CHANGES", "AMBIGUOUS", None, "approve", 5)
+        for count in range(4):
+            for verdicts in itertools.product(words, repeat=count):
+                lowered = (
+                    PASS
+                    if verdicts and set(verdicts) == {"APPROVE"}
+                    else FAIL
+                    if "REQUEST_CHANGES" in verdicts
+                    else BLOCK
+                )
+                for conclusion, decision in results.items():
+                    before = gate(conclusion=conclusion)
+                    after = with_reviews(before, verdicts)  # type: ignore[arg-type]
+                    self.assertIs(lowered if decision is PASS else decision, after.decision, verdicts)
+                    self.assertEqual((*before.reasons, after.reasons[-1]), after.reasons)
+                    self.assertEqual(before[2:], after[2:])
+
+    def test_the_callers_mistakes_raise(self) -> None:
+        for call in ((None, ["APPROVE"]), (gate(), "APPROVE"), (gate(), None), (PASS, ["APPROVE"])):
+            with self.assertRaises(CiGateError):
+                with_reviews(*call)
+
+
+# --- The proposer ---------------------------------------------------------------------------------
+
+BAD = gate(conclusion="failure")
+
+
+def proposal_of(text: object) -> FixProposal:
+    return FixProposer(lambda prompt, **_: ReplyOf(text)).propose(BAD)
+
+
+def throwing(prompt: str, **_: object) -> object:
+    raise RuntimeError(prompt)
+
+
+class HostileReply:
+    @property
+    def text(self) -> str:
+        raise KeyError("text")
+
+
+HOSTILE: tuple[Callable[..., object], ...] = (
+    throwing,
+    lambda: ReplyOf("{}"),
+    lambda prompt, **_: None,
+    lambda prompt, **_: HostileReply(),
+    *(lambda prompt, reply=reply, **_: ReplyOf(reply) for reply in (
+        None, b'{"hint": "x"}', 5, "", "no json", "[1]", '"hint"', "{}", "{" * 10**6, "[" * 10**6, '{"hint":' * 10**5,
+        '{"hint": 5, "suggestions": "x"}', '{"hint": null, "suggestions": [5, null, "", {}]}', '{"a": ' + "1" * 5000 + "}",
+        '{"decision": "PASS", "passed": true}', '"' + '\\"' * 10**6, "```\n" * 10**5, '{"\ud800": "\udfff"}',
+    )),
+)  # fmt: skip
+
+
+class ProposerTest(unittest.TestCase):
+    """Advice, and nothing but advice."""
+
+    def test_a_proposal_has_no_field_to_pass_with(self) -> None:
+        self.assertEqual(["hint", "suggestions"], [field.name for field in fields(FixProposal)])
+        with self.assertRaises(AttributeError):
+            FixProposal("x").hint = "y"  # type: ignore[misc]
+
+    def test_a_proposal_is_a_value(self) -> None:
+        self.assertEqual(FixProposal("a", ["b"]), FixProposal("a", ("b",)))
+        self.assertEqual(FixProposal(), FixProposal("", []))
+        self.assertNotEqual(FixProposal("a"), FixProposal("b"))
+        self.assertEqual(
+            [False, True, True], [bool(p) for p in (FixProposal(), FixProposal("a"), FixProposal("", ["b"]))]
+        )
+        self.assertEqual("a\n1. b\n2. c", FixProposal("a", ["b", "c"]).as_hint())
+        self.assertEqual(("", "1. b"), (FixProposal().as_hint(), FixProposal("", ["b"]).as_hint()))
+        for wrong in ((None,), (b"a",), ("a", "b"), ("a", [5]), ("a", 5)):
+            with self.assertRaises(CiGateError):
+                FixProposal(*wrong)
+
+    def test_what_is_called_with_what(self) -> None:
+        calls: list[tuple[object, object, str]] = []
+
+        def invoke(prompt: str, *, model: object, config: object) -> ReplyOf:
+            calls.append((model, config, prompt))
+            return ReplyOf('{"hint": "do it"}')
+
+        proposer = FixProposer(invoke, model="m", config={"t": 0}, system="SYSTEM")
+        self.assertEqual("do it", proposer.advise(BAD, {"task": "Add\na lock"}))
+        model, config, prompt = calls[0]
+        self.assertEqual(("m", {"t": 0}), (model, config))
+        for part in ("SYSTEM", "Add\na lock", "FAIL", *BAD.reasons):
+            self.assertIn(part, prompt)
+        build_fix_advisor(invoke, model="n", config=None)(BAD)
+        self.assertEqual("n", calls[1][0])
+        self.assertIn("final and is not yours to make", calls[1][2])
+
+    def test_the_task(self) -> None:
+        for state, task in (
+            ({"plan": {"task": "a", "description": "b"}, "task": "c", "description": "d"}, "a"),
+            ({"plan": {"task": " ", "description": "b"}, "task": "c", "description": "d"}, "b"),
+            ({"plan": "x", "task": "c", "description": "d"}, "c"),
+            ({"plan": {"task": 5}, "task": None, "description": "d"}, "d"),
+            *((malformed, "") for malformed in (*JUNK, {"plan": []}, {"task": ["x"]})),
+        ):
+            self.assertEqual(task, ci_gate._task(state), type(state))
+
+    def test_replies(self) -> None:
+        wanted = FixProposal("a {b} c", ["one", "two"])
+        reply = '{"hint": "a {b} c", "suggestions": ["one", 2, "two", ""], "decision": "PASS"}'
+        for text in (
+            reply, f" {reply}\n", f"Sure!\n```json\n{reply}\n```\nBye {{}}", f"Sure: {reply} and {{more}} }}", f"x\n```\n{reply}\n```",
+        ):  # fmt: skip
+            self.assertEqual(wanted, proposal_of(text), text)
+        self.assertEqual(FixProposal('say "}" \\'), proposal_of('so {"hint": "say \\"}\\" \\\\"}'))
+        self.assertEqual(FixProposal("", ["a"]), proposal_of('{"suggestions": ["a"]}'))
+        self.assertEqual(FixProposal("a"), proposal_of('[{"hint": "a"}]'))
+        self.assertEqual(FixProposal("a"), proposal_of('In {x}:\n```json\n{"hint": "a"}\n```\n'))
+        self.assertEqual(FixProposal("a"), proposal_of("[" * 50_000 + '\n```\n{"hint": "a"}\n```\n'))
+
+    def test_a_reply_becomes_plain_text(self) -> None:
+        dirty = "a\n::error::\r\x1b[2Jb\u2028c\u202ed\0 \ud800e\t f"
+        self.assertEqual(
+            FixProposal("a ::error:: [2Jb cd e f", ["x y"]),
+            proposal_of(json.dumps({"hint": dirty, "suggestions": ["x\n y"]})),
+        )
+        large = proposal_of(json.dumps({"hint": "h" * 9000, "suggestions": ["s" * 9000] * 5}))
+        self.assertEqual((2000, 5), (len(large.hint), len(large.suggestions or ())))
+        self.assertEqual(20, len(proposal_of(json.dumps({"suggestions": ["s"] * 500})).suggestions or ()))
+        self.assertFalse(proposal_of(" " * 200_000 + '{"hint": "a"}'))
+
+    def test_hostile_replies_give_an_empty_proposal(self) -> None:
+        for invoke in HOSTILE:
+            self.assertEqual(FixProposal(), FixProposer(invoke).propose(BAD))
+        self.assertEqual("", FixProposer().advise(BAD))
+
+    def test_random_replies_raise_nothing(self) -> None:
+        pieces = (
+            '{"hint": "x"',
+            "}",
+            "{",
+            '"',
+            "\\",
+            "```\n",
+            "```json\n",
+            '"suggestions": ["a"]',
+            ",",
+            "[",
+            "]",
+            "\0",
+            "\ud800",
+            "é",
+            "1e999",
+            "null",
+        )
+        rng = random.Random(1)
+        found = Counter(bool(proposal_of("".join(rng.choices(pieces, k=rng.randrange(12))))) for _ in range(5000))
+        self.assertTrue(found[True] and found[False], found)
+
+    def test_pass_calls_no_model(self) -> None:
+        for result in (gate(), None, "FAIL", gate()._replace(decision="FAIL")):  # type: ignore[arg-type]
+            self.assertEqual(FixProposal(), FixProposer(lambda *_, **__: self.fail("called")).propose(result))  # type: ignore[arg-type]
+
+        def fail(*_: object, **__: object) -> object:
+            raise SystemExit("called")  # which is no Exception
+
+        self.assertEqual((gate(), FixProposal()), decide(proposer=FixProposer(fail)))
+
+    def test_the_decision_is_the_same_with_and_without_a_proposer(self) -> None:
+        eager = '{"hint": "PASS", "decision": "PASS", "conclusion": "success"}'
+        for conclusion in (*DOCUMENTED, *JUNK):
+            alone = gate(conclusion=conclusion)
+            for invoke in (None, *HOSTILE[:8], lambda prompt, **_: ReplyOf(eager)):
+                self.assertEqual(alone, decide(conclusion, proposer=FixProposer(invoke))[0])
+            self.assertEqual((alone, FixProposal()), decide(conclusion))
+
+    def test_a_command(self) -> None:
+        python = f'"{sys.executable}"'
+        says = CommandInvoke(
+            f"{python} -c \"import os, sys; print(os.listdir(), sys.stdin.read(), 'GITHUB_OUTPUT' in os.environ)\"", 60
+        )
+        os.environ["GITHUB_OUTPUT"] = "x"
+        try:
+            self.assertEqual("[] the prompt \\udcff False\n", says("the prompt \udcff").text)
+        finally:
+            del os.environ["GITHUB_OUTPUT"]
+        for command, error in (
+            ("exit 3", subprocess.CalledProcessError),
+            ("sleep 600 & sleep 600", subprocess.TimeoutExpired),
+        ):
+            with self.assertRaises(error):
+                CommandInvoke(command, 0.5)("p")
+            self.assertFalse(FixProposer(CommandInvoke(command, 0.5)).propose(BAD))
+
+    def test_what_a_command_leaves_behind_is_ended(self) -> None:
+        for command in ("sleep 600 & echo", "sleep 600 & exit 1", "sleep 600 & wait"):
+            with tempfile.TemporaryDirectory() as folder:
+                pipe = os.path.join(folder, "pipe")
+                os.mkfifo(pipe)
+                reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+                FixProposer(CommandInvoke(f"exec 3>'{pipe}'; {command}", 2)).propose(BAD)
+                # The end of the pipe is seen when no process has it open any more.
+                self.assertTrue(select.select([reader], [], [], 60)[0], command)
+                self.assertEqual(b"", os.read(reader, 1))
+                os.close(reader)
+
+
+def decide(conclusion: object = "success", **more: object) -> tuple[GateResult, FixProposal]:
+    """propose_for_failure of the call that gate makes."""
+    ci_result = {"run_id": RUN, "diff_hash": sha(DIFF), "conclusion": conclusion}
+    call = {"candidate_diff": DIFF, "ledger_hash": sha(DIFF), "ci_result": ci_result, "expected_run_id": RUN}
+    return propose_for_failure(**{**call, **more})  # type: ignore[arg-type]
+
+
+# --- The patch reader -----------------------------------------------------------------------------
+
+VICTIM = "victim"
+PLAIN = f"--- a/{VICTIM}\n+++ b/{VICTIM}\n@@ -1 +1 @@\n-old\n+new\n"
+GOOD = edit("x")
+NEW = "diff --git a/n b/n\nnew file mode 100644\nindex 0000000..1111111\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+new\n"
+GONE = "diff --git a/x b/x\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n"
+MOVE = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n"
+MODE = "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n"
+INDEX = "index 1111..2222 100644\n"
+LITERAL = "literal 1\nIcmZPo000310RR91\n\n"
+BINARY = f"diff --git a/x b/x\nindex {'1' * 40}..{'2' * 40} 100644\nGIT binary patch\n{LITERAL}{LITERAL}"
+TWO = "diff --git a/x b/x\nindex 1111..2222 100644\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-old\n+new\n b\n@@ -8,2 +8,2 @@\n b\n-old\n+new\n"
+
+# What git diff writes: the diff and the paths.
+READ = (
+    (GOOD, ["x"]),
+    (NEW, ["n"]),
+    (GONE, ["x"]),
+    (MOVE, ["x", "y"]),
+    (MODE, ["x"]),
+    (BINARY, ["x"]),
+    (TWO, ["x"]),
+    (STUB, ["logo"]),
+    (NEW.split("---")[0], ["n"]),
+    (MOVE.replace("rename", "copy") + "".join(TWO.splitlines(True)[1:]).replace("b/x", "b/y"), ["x", "y"]),
+    (MODE + INDEX.replace(" 100644", "") + "".join(GOOD.splitlines(True)[2:]), ["x"]),
+    (GOOD.replace("x\n-", "x \n-").replace("@@\n", "@@ def f():\r\n"), ["x"]),
+    (
+        GOOD
+        + MOVE.replace("/x", "/a b/c")
+        .replace("from x", "from a b/c")
+        .replace("y", "d b/e")
+        .replace("similaritd b/e", "similarity"),
+        ["x", "a b/c", "d b/e"],
+    ),
+    (edit("a b/a b").replace("b\n+++", "b\t\n+++").replace("b\n@@", "b\t\n@@"), ["a b/a b"]),
+    (GOOD.replace("a/x", '"a/\\303\\251\\"\\\\"').replace("b/x", '"b/\\303\\251\\"\\\\"'), ['\u00e9"\\']),
+    (GOOD.replace("/x", "/\u00e9"), ["\u00e9"]),
+    (GOOD.replace("-old", "--- a/y").replace("+new", "+++ b/y"), ["x"]),
+    (GOOD.replace("-old\n", "-old\n\\ No newline at end of file\n"), ["x"]),
+    (GONE.replace("100644", "120000") + NEW.replace("a/n", "a/x").replace("b/n", "b/x"), ["x"]),
+)
+
+# What git diff does not write, though git apply may take it: the fault and the diff.
+UNREADABLE = {
+    "a mail header": f"From: x\n\n---\n x | 2 +-\n\n{GOOD}",
+    "a byte order mark": "\ufeff" + GOOD,
+    "a blank line before": "\n" + GOOD,
+    "a signature after": GOOD + "-- \n2.39.5\n",
+    "a blank line after": GOOD + "\n",
+    "a blank line between": f"{GOOD}\n{MOVE}",
+    "no line end at the end": GOOD[:-1],
+    "line ends of DOS": GOOD.replace("\n", "\r\n"),
+    "a plain diff": PLAIN,
+    "a plain diff before": PLAIN + GOOD,
+    "a plain diff between": f"{GOOD}{PLAIN}{MOVE}",
+    "a plain diff after": GOOD + PLAIN,
+    "a plain diff after a mode": MODE + PLAIN,
+    "a header alone": "diff --git a/x b/x\n",
+    "a combined diff": GOOD.replace("--git a/x b/x", "--cc x").replace("@@", "@@@"),
+    "no prefix": GOOD.replace("a/x", "x").replace("b/x", "x"),
+    "other prefixes": GOOD.replace("a/x", "i/x").replace("b/x", "w/x"),
+    "prefixes swapped": GOOD.replace("a/x", "c/x").replace("b/x", "a/x").replace("c/x", "b/x"),
+    "another name in ---": GOOD.replace("--- a/x", "--- a/victim"),
+    "another name in +++": GOOD.replace("+++ b/x", "+++ b/victim"),
+    "another name in both": GOOD.replace("--- a/x", "--- a/victim").replace("+++ b/x", "+++ b/victim"),
+    "another name in diff --git": GOOD.replace("--git a/x b/x", "--git a/x b/victim"),
+    "another name in rename from": MOVE.replace("from x", "from victim"),
+    "another name in rename to": MOVE.replace("to y", "to victim"),
+    "a rename to itself": MOVE.replace("/y", "/x").replace("to y", "to x"),
+    "a rename into .git": MOVE.replace("/y", "/.git/y").replace("to y", "to .git/y"),
+    "a rename out of .git": MOVE.replace("/x", "/.git/x").replace("from x", "from .git/x"),
+    "a needless quote in rename from": MOVE.replace("from x", 'from "x"'),
+    "a needless quote in rename to": MOVE.replace("to y", 'to "y"'),
+    "rename and copy": MOVE.replace("rename to", "copy to"),
+    "a rename twice": MOVE + "rename from x\nrename to y\n",
+    "a rename by old words": MOVE.replace("rename from", "rename old").replace("rename to", "rename new"),
+    "no similarity": MOVE.replace("similarity index 100%\n", ""),
+    "a new file by rename": MOVE.replace("sim", "new file mode 100644\nsim"),
+    "--- twice": GOOD.replace("--- a/x\n", "--- a/x\n--- a/victim\n"),
+    "+++ before ---": GOOD.replace("--- a/x\n+++ b/x\n", "+++ b/x\n--- a/x\n"),
+    "no ---": GOOD.replace("--- a/x\n", ""),
+    "no hunk": GOOD.split("@@")[0],
+    "an index twice": GOOD.replace(INDEX, INDEX * 2),
+    "no index": GOOD.replace(INDEX, ""),
+    "an index without mode": GOOD.replace(" 100644", ""),
+    "an index with mode beside modes": MODE + INDEX + "".join(GOOD.splitlines(True)[2:]),
+    "an index after ---": GOOD.replace(INDEX, "").replace("@@ -", INDEX + "@@ -", 1),
+    "an unknown mode": GOOD.replace("100644", "100600"),
+    "modes in the other order": MODE.replace("old", "tmp").replace("new", "old").replace("tmp", "new"),
+    "half a mode change": MODE.split("new")[0],
+    "/dev/null without deletion": GOOD.replace("+++ b/x", "+++ /dev/null"),
+    "/dev/null without addition": GOOD.replace("--- a/x", "--- /dev/null"),
+    "an addition without /dev/null": NEW.replace("--- /dev/null", "--- a/n"),
+    "a deletion without /dev/null": GONE.replace("+++ /dev/null", "+++ b/x"),
+    "/dev/null in diff --git": NEW.replace("a/n", "/dev/null"),
+    "text after a name": GOOD.replace("--- a/x\n", "--- a/x\t2020-01-01\n"),
+    "a tab where no blank is": GOOD.replace("--- a/x\n", "--- a/x\t\n"),
+    "no tab where a blank is": GOOD.replace("x", "x y"),
+    "a blank after a name": GOOD.replace("--- a/x\n", "--- a/x \n"),
+    "a tab in a name": MODE.replace("x", "x\ty"),
+    "a quoted tab in a name": MODE.replace("a/x b/x", '"a/x\\ty" "b/x\\ty"'),
+    "a CR in a name": MODE.replace("/x", "/x\r"),
+    "a NUL in a name": MODE.replace("/x", "/x\0y"),
+    "a C1 control in a name": MODE.replace("/x", "/x\x85"),
+    "a quoted name without need": GOOD.replace("a/x", '"a/x"').replace("b/x", '"b/x"'),
+    "a quoted letter": MODE.replace("a/x b/x", '"a/\\170" "b/\\170"'),
+    "text after a quote": MODE.replace("a/x b/x", '"a/\\303\\251"z "b/\\303\\251"z'),
+    "a quote that never closes": MODE.replace("a/x b/x", '"a/\\303\\251 "b/\\303\\251'),
+    "a quote in a plain name": MODE.replace("/x", '/x"'),
+    "a double slash": GOOD.replace("/x", "//x"),
+    "a dot part": GOOD.replace("/x", "/./x"),
+    "a parent part": GOOD.replace("/x", "/../x"),
+    "a slash at the end": MODE.replace("/x", "/x/"),
+    "an absolute name": MOVE.replace("a/x", "a//x").replace("from x", "from /x"),
+    "no name": MODE.replace("/x", "/"),
+    "a name in .git": MODE.replace("/x", "/.git/hooks/pre-commit"),
+    "a name in .GIT": MODE.replace("/x", "/sub/.GIT/config"),
+    "a long name": MODE.replace("/x", "/" + "x" * 5000),
+    "a file twice": GOOD * 2,
+    "a short hunk": GOOD.replace("@@ -1 ", "@@ -1,2 "),
+    "a long hunk": GOOD + "+more\n",
+    "a hunk that counts less": TWO.replace("1,2 @@", "1 @@", 1),
+    "a hunk of context": GOOD.replace("-old\n+new", " old"),
+    "an empty hunk": GOOD.replace("-1 +1", "-0,0 +0,0").split("-old")[0],
+    "a count of 1": GOOD.replace("-1 +1", "-1,1 +1,1"),
+    "a count with zeros": TWO.replace("-1,2", "-1,02"),
+    "a large count": TWO.replace("-1,2", "-1,18446744073709551618"),
+    "text glued to a hunk": GOOD.replace("+1 @@", "+1 @@f"),
+    "hunks that go back": TWO.replace("-8,2 +8,2", "-0,2 +0,2"),
+    "hunks that overlap": TWO.replace("-8,2 +8,2", "-2,2 +2,2"),
+    "hunks that drift": TWO.replace("+8,2", "+9,2"),
+    "text between hunks": TWO.replace("@@ -8", "Only\n@@ -8"),
+    "a new file with an old line": NEW.replace("-0,0", "-1").replace("+new", "-old\n+new"),
+    "a new file with two hunks": NEW + "@@ -0,0 +2 @@\n+more\n",
+    "a deletion that leaves a line": GONE.replace("+0,0", "+1") + "+new\n",
+    "an unknown line in a hunk": GOOD.replace("-old", "=old"),
+    "no newline in the middle": TWO.replace("+new\n", "+new\n\\ No newline at end of file\n", 1),
+    "no newline and another old line": GOOD.replace("-1", "-1,2").replace("+new", "\\ No newline at end of file\n-b\n+new"),
+    "no newline first": GOOD.replace("-old\n", "\\ No newline at end of file\n-old\n"),
+    "no newline twice": GOOD + "\\ No newline at end of file\n" * 2,
+    "no newline in other words": GOOD + "\\ Kein Zeilenumbruch am Dateiende.\n",
+    "no newline and another hunk": TWO.replace(" b\n@@", " b\n\\ No newline at end of file\n@@"),
+    "one binary block": BINARY[: -len(LITERAL)],
+    "three binary blocks": BINARY + LITERAL,
+    "a binary block without end": BINARY[:-1],
+    "a binary block without lines": BINARY.replace("IcmZPo000310RR91\n", ""),
+    "a wrong length letter": BINARY.replace("Icm", "Acm"),
+    "a letter that is none": BINARY.replace("Icm", "1cm"),
+    "base 85 with other letters": BINARY.replace("Icm", "I,m"),
+    "a binary patch of another kind": BINARY.replace("literal", "encoded"),
+    "a stub of another name": STUB.replace("b/logo differ", "b/victim differ"),
+    "a stub in other words": STUB.replace("Binary files", "Files"),
+    "a hunk after a stub": STUB + "@@ -1 +1 @@\n-old\n+new\n",
+}  # fmt: skip
+
+
+def paths_of(diff: bytes) -> set[str]:
+    return {path for change in read_patch(diff).changes for path in change.paths}
+
+
+class PatchTest(unittest.TestCase):
+    """What is read, and what is not."""
+
+    def test_what_git_writes_is_read(self) -> None:
+        for diff, paths in READ:
+            changes, problem = read_patch(diff.encode())
+            self.assertEqual(("", paths), (problem, list(dict.fromkeys(p for c in changes for p in c.paths))), diff)
+
+    def test_all_else_is_not(self) -> None:
+        for fault, diff in UNREADABLE.items():
+            self.assertNotIn(diff, [good for good, _ in READ], fault)
+            result = gate(diff, denied=["nothing"])
+            self.assertIs(BLOCK, result.decision, fault)
+            self.assertIn("unreadable-diff", ids(result), fault)
+            self.assertRegex(
+                "\n".join(result.reasons), r"(?m)^unreadable-diff: line \d+: .*; take the diff from: git diff "
+            )
+
+    def test_git_takes_some_of_it_for_another_file(self) -> None:
+        """So that the refusals above have a reason, with the git at hand."""
+        with closing(Repository()) as repository:
+            repository.commit("base", {b"x": b"old\n", VICTIM.encode(): b"old\n"})
+            taken = []
+            for fault, diff in UNREADABLE.items():
+                repository.check_out("base")
+                taken += [fault] if VICTIM in repository.apply(diff.encode())[1] else []
+        self.assertIn("another name in both", taken)
+        self.assertIn("a plain diff after", taken)
+
+    def test_the_line_is_named(self) -> None:
+        self.assertEqual("line 8: this begins no file as git diff does", read_patch((GOOD + "x\n").encode()).problem)
+
+    def test_what_is_left_out(self) -> None:
+        for diff, why in (
+            (STUB, "binary"),
+            (GOOD.replace("100644", "120000"), "symbolic link"),
+            (NEW.replace("100644", "120000"), "symbolic link"),
+            (GONE.replace("100644", "160000"), "submodule"),
+            (GOOD.replace("100644", "160000"), "submodule"),
+        ):
+            self.assertEqual(["opaque-content"], ids(gate(diff)), diff)
+            self.assertIn(why, gate(diff).reasons[0])
+
+
+# --- The patch reader against git -----------------------------------------------------------------
+
+
+class Repository:
+    """A scratch repository in a folder of its own, for git as it comes, whatever the user has set."""
+
+    def __init__(self) -> None:
+        self.top = tempfile.mkdtemp()
+        self.folder = os.path.join(self.top, "repository")
+        base = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        self.environment = {
+            **base,
+            **who,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "LC_ALL": "C",
+            "HOME": self.top,
+        }
+        self.git("init", "-q", self.folder, folder=self.top)
+        self.git("config", "core.precomposeUnicode", "false")
+
+    def close(self) -> None:
+        shutil.rmtree(self.top)
+
+    def run(self, *arguments: str, given: bytes = b"", folder: str = "") -> subprocess.CompletedProcess[bytes]:
+        command = ["git", *arguments]
+        return subprocess.run(
+            command, input=given, cwd=folder or self.folder, env=self.environment, capture_output=True, check=False
+        )
+
+    def git(self, *arguments: str, given: bytes = b"", folder: str = "") -> bytes:
+        ended = self.run(*arguments, given=given, folder=folder)
+        if ended.returncode:
+            raise AssertionError((arguments, ended.stderr))
+        return ended.stdout
+
+    def commit(self, branch: str, tree: Mapping[bytes, bytes | tuple[bytes, bytes]]) -> None:
+        """Store a tree of path: content, or path: (mode, content)."""
+        lines = [b"commit refs/heads/%s\ncommitter a <a> 0 +0000\ndata 0\ndeleteall\n" % branch.encode()]
+        for path, entry in tree.items():
+            mode, content = entry if isinstance(entry, tuple) else (b"100644", entry)
+            name = b"".join(b"\\%03o" % byte for byte in path)
+            if mode == b"160000":
+                lines.append(b'M 160000 %s "%s"\n' % (content, name))
+            else:
+                lines.append(b'M %s inline "%s"\ndata %d\n%s\n' % (mode, name, len(content), content))
+        self.git("fast-import", "--quiet", "--force", given=b"".join(lines))
+
+    def check_out(self, branch: str) -> None:
+        self.git("read-tree", "--reset", "-u", branch)
+        self.git("clean", "-ffdxq")
+
+    def changed(self) -> set[str]:
+        """The paths that are not as in the index, and whatever appeared beside the repository."""
+        status = self.git("status", "-z", "--porcelain", "--no-renames", "--untracked-files=all", "--ignored")
+        entries = (entry[3:] for entry in status.split(b"\0") if entry and entry[1:2] != b" ")
+        return {entry.decode("utf-8", "surrogateescape") for entry in entries} | {*os.listdir(self.top)} - {
+            "repository"
+        }
+
+    def apply(self, diff: bytes) -> tuple[bool, set[str]]:
+        """Whether git apply takes the diff in the folder as it is, and what that changes: git may stop in the middle."""
+        taken = self.run("apply", "-", given=diff).returncode == 0
+        return taken, self.changed()
+
+
+NAMES = (
+    b"a", b"b.txt", b"dir/c", b"dir/sub/d e", b"dir/sub/f", b"x b/y", b"x b/x b/y", b" lead", b"trail ", b"a/a", b"b/b", b"b/a",
+    "\u00e9t\u00e9".encode(), "\u65e5 \u672c/\u8a9e".encode(), b'q"uote', b"back\\slash", b'"', b"-dash", b"dev/null", b"+++ b/x",
+    b"diff --git a", b"semi;$(x)`y`", b"%s", b"a b a b", b"new file", b"bad\xffutf8", b"\\303", b"tab\tname", b"line\nend", b"esc\x1b",
+)  # fmt: skip
+LINES = (
+    b"one", b"two", b"three", b"", b"", b"-- a/victim", b"++ b/victim", b"-", b"+", b"+++ b/victim", b"--- a/victim", b"diff --git a/x b/x",
+    b"@@ -1 +1 @@", b"\\ No newline at end of file", b"rename from victim", b"GIT binary patch", b"cr\r", b"\r", b"\x0c", "\u2028".encode(),
+    b"\xff", b"Index: victim", b"    indented", b"\tdef f():", b"{", b"}",
+)  # fmt: skip
+OPTIONS = (
+    (), (), ("-M",), ("-M", "-U0"), ("-C", "--find-copies-harder"), ("-B", "-M"), ("-U0",), ("-U1",), ("-U10",), ("-U10", "-M20%"),
+    ("--full-index", "--binary"), ("--binary", "-M"), ("--full-index", "--binary", "-C20%", "--find-copies-harder"), ("--no-renames",),
+    ("--patience", "-U2"), ("--histogram", "-W"), ("--inter-hunk-context=5",), ("-D",), ("--text",), ("--abbrev=4",), ("-O/dev/null",),
+)  # fmt: skip
+SETTINGS = (
+    "core.quotePath=false",
+    "diff.suppressBlankEmpty=true",
+    "core.abbrev=40",
+    "diff.noPrefix=true",
+    "diff.mnemonicPrefix=true",
+    "a.b=c",
+)
+COMMAND = tuple(ci_gate.GIT_DIFF.split()[2:-1])
+
+Tree = dict  # of path: (mode, content)
+
+
+def random_content(rng: random.Random) -> bytes:
+    kind = rng.random()
+    if kind < 0.08:
+        return b""
+    if kind < 0.16:
+        return bytes(rng.randrange(256) for _ in range(rng.randrange(1, 300))) + b"\0"
+    end = b"\r\n" if kind < 0.3 else b"\n"
+    text = end.join(rng.choices(LINES, k=rng.randrange(1, 40)))
+    return text if kind < 0.45 else text + end
+
+
+def edited(rng: random.Random, content: bytes) -> bytes:
+    lines = content.splitlines(True)
+    for _ in range(rng.randrange(1, 4)):
+        at = rng.randrange(len(lines) + 1)
+        lines[at : at + rng.randrange(3)] = [rng.choice(LINES) + b"\n" for _ in range(rng.randrange(3))]
+    text = b"".join(lines)
+    return text[:-1] if rng.random() < 0.1 else text
+
+
+def put(tree: Tree[bytes, tuple[bytes, bytes]], path: bytes, entry: tuple[bytes, bytes]) -> None:
+    """Unless a file stands where a folder has to be, or the reverse."""
+    parents = {path[:at] for at in range(len(path)) if path[at : at + 1] == b"/"}
+    if not parents & tree.keys() and not any(other.startswith(path + b"/") for other in tree):
+        tree[path] = entry
+
+
+def random_trees(rng: random.Random) -> tuple[Tree[bytes, tuple[bytes, bytes]], Tree[bytes, tuple[bytes, bytes]]]:
+    """A tree, and what a change makes of it."""
+    names = NAMES if rng.random() < 0.2 else NAMES[:-3]
+    old: Tree[bytes, tuple[bytes, bytes]] = {VICTIM.encode(): (b"100644", b"old\n")}
+    for path in rng.sample(names, rng.randrange(2, 8)):
+        put(old, path, (rng.choice((b"100644", b"100644", b"100755")), random_content(rng)))
+    new = dict(old)
+    for path in rng.sample(sorted(old), rng.randrange(1, len(old) + 1)):
+        mode, content = old[path]
+        action = rng.randrange(9)
+        if action < 3:
+            new[path] = (mode, edited(rng, content))
+        elif action == 3:
+            new[path] = ({b"100644": b"100755"}.get(mode, b"100644"), rng.choice((content, edited(rng, content))))
+        elif action == 4 and rng.random() < 0.3:
+            new[path] = rng.choice(((b"120000", b"victim"), (b"160000", b"1" * 40)))
+        elif action == 5:
+            put(new, rng.choice(names), (mode, random_content(rng)))
+        elif action == 6:
+            put(new, rng.choice(names), (mode, rng.choice((content, edited(rng, content)))))
+        elif path != VICTIM.encode():
+            del new[path]
+            if action > 7:
+                put(new, rng.choice(names), (mode, rng.choice((content, edited(rng, content)))))
+    return old, new
+
+
+HEADER_LINE = re.compile(
+    rb"(?:diff --git|index|---|\+\+\+|@@|old|new|deleted|similarity|dissimilarity|rename|copy|Binary|GIT) "
+)
+BITS = (
+    b"\t", b"\r", b"\0", b'"', b"\\", b"/", b"//", b" ", b"./", b"../", b"a/", b"b/", b".git/", b"\\056", b"victim", b"/dev/null", b"\n",
+    b"100644", b"120000", b"\xff", b"0", b"1", b",", b"-", b"+", b"@@", b"%",
+)  # fmt: skip
+BLOCKS = (
+    PLAIN, edit(VICTIM), GOOD, MODE, MOVE, NEW, "\n", "garbage\n", "-- \n2.39\n", "From: x\nSubject: y\n\n---\n", "--- a/victim\n",
+    "+++ b/victim\n", "rename from victim\n", "rename to owned\n", "copy from victim\n", "copy to owned\n", "new file mode 100644\n",
+    "deleted file mode 100644\n", "index 1111..2222 100644\n", "@@ -1 +1 @@\n-old\n+new\n", "GIT binary patch\n", "\\ No newline at end of file\n",
+    "diff --git a/victim b/victim\n", "old mode 100644\nnew mode 100755\n", "similarity index 100%\n", "rename old victim\nrename new owned\n",
+)  # fmt: skip
+
+
+def mutant(rng: random.Random, diff: bytes, other: bytes) -> bytes:
+    """The diff with one to three faults."""
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        diff = rng.choice(MUTATIONS)(rng, diff, other)
+    return diff
+
+
+def on_lines(
+    change: Callable[[random.Random, list[bytes], int], None],
+) -> Callable[[random.Random, bytes, bytes], bytes]:
+    """A mutation that works on the lines and the index of one of them, mostly of a header."""
+
+    def mutate(rng: random.Random, diff: bytes, _: bytes) -> bytes:
+        lines = re.findall(rb"[^\n]*\n|[^\n]+", diff)
+        headers = [at for at, line in enumerate(lines) if HEADER_LINE.match(line)]
+        if lines:
+            change(rng, lines, rng.choice(headers) if headers and rng.random() < 0.8 else rng.randrange(len(lines)))
+        return b"".join(lines)
+
+    return mutate
+
+
+def drop(rng: random.Random, lines: list[bytes], at: int) -> None:
+    del lines[at]
+
+
+def double(rng: random.Random, lines: list[bytes], at: int) -> None:
+    lines.insert(at, lines[at])
+
+
+def swap(rng: random.Random, lines: list[bytes], at: int) -> None:
+    lines[at - 1], lines[at] = lines[at], lines[at - 1]
+
+
+def move(rng: random.Random, lines: list[bytes], at: int) -> None:
+    lines.insert(rng.randrange(len(lines)), lines.pop(at))
+
+
+def insert_block(rng: random.Random, lines: list[bytes], at: int) -> None:
+    lines.insert(rng.choice((at, 0, len(lines))), rng.choice(BLOCKS).encode())
+
+
+def rename(rng: random.Random, lines: list[bytes], at: int) -> None:
+    """Put another name into one line, or into all that hold the same."""
+    name = re.search(rb'(?:[ab]/|from |to )([^\n\t"]+)', lines[at])
+    if name:
+        other = rng.choice(
+            (b"victim", b"owned", b"/dev/null", b"x y", b'"victim"', b"victim\t", b"../owned", b".git/config")
+        )
+        everywhere = rng.random() < 0.4
+        lines[:] = [line.replace(name[1], other) if everywhere or n == at else line for n, line in enumerate(lines)]
+
+
+def prefix(rng: random.Random, lines: list[bytes], at: int) -> None:
+    old, new = (
+        rng.choice((b"a/", b"b/", b"/dev/null")),
+        rng.choice((b"", b"i/", b"a//", b"b/", b"/", b"../", b"a/./", b"/dev/null", b"a/victim")),
+    )
+    lines[at] = lines[at].replace(old, new, rng.choice((1, 2)))
+
+
+def quote(rng: random.Random, lines: list[bytes], at: int) -> None:
+    lines[at] = re.sub(rb"([ab]/[^ \n\t]+)", rb'"\1"', lines[at])
+
+
+def count(rng: random.Random, lines: list[bytes], at: int) -> None:
+    numbers = list(re.finditer(rb"\d+", lines[at]))
+    if numbers:
+        number = rng.choice(numbers)
+        changed = str(max(0, int(number[0]) + rng.choice((-1, 1, 1, 100)))).encode()
+        lines[at] = lines[at][: number.start()] + changed + lines[at][number.end() :]
+
+
+def bit(rng: random.Random, lines: list[bytes], at: int) -> None:
+    where = rng.randrange(len(lines[at]) + 1)
+    lines[at] = lines[at][:where] + rng.choice(BITS) + lines[at][where + rng.randrange(2) :]
+
+
+def content(rng: random.Random, lines: list[bytes], at: int) -> None:
+    """A content line that looks like a header, or is another."""
+    changed = [n for n, line in enumerate(lines) if line[:1] in b"+- "]
+    if changed:
+        at = rng.choice(changed)
+        lines[at] = rng.choice((lines[at][:1], lines[at][:1], b"+", b"-", b"")) + rng.choice(LINES) + b"\n"
+
+
+def byte(rng: random.Random, diff: bytes, _: bytes) -> bytes:
+    at = rng.randrange(len(diff) + 1)
+    return diff[:at] + rng.choice((b"", bytes([rng.randrange(256)]))) + diff[at + 1 :]
+
+
+def splice(rng: random.Random, diff: bytes, other: bytes) -> bytes:
+    """Files of two diffs, mixed."""
+    pieces = re.split(rb"^(?=diff --git )", diff + other, flags=re.MULTILINE)
+    return b"".join(rng.sample(pieces, rng.randrange(1, len(pieces) + 1)))
+
+
+def cut(rng: random.Random, diff: bytes, _: bytes) -> bytes:
+    return rng.choice((diff[:-1], diff[: rng.randrange(len(diff) + 1)], diff.replace(b"\n", b"\r\n")))
+
+
+MUTATIONS = (
+    *map(
+        on_lines,
+        (
+            drop,
+            double,
+            swap,
+            move,
+            insert_block,
+            insert_block,
+            rename,
+            rename,
+            prefix,
+            quote,
+            count,
+            bit,
+            bit,
+            content,
+            content,
+        ),
+    ),
+    byte,
+    splice,
+    cut,
+)
+
+
+class GitTest(unittest.TestCase):
+    """Ordinary changes are read as they are, and no patch that is read touches more than it names."""
+
+    def test_random_changes_and_mutants(self) -> None:
+        tally: Counter[str] = Counter()
+        other = b""
+        with closing(Repository()) as repository:
+            for seed in range(ROUNDS):
+                rng = random.Random(seed)
+                old, new = random_trees(rng)
+                repository.commit("old", old)
+                repository.commit("new", new)
+                options = rng.choice(OPTIONS)
+                setting = ("-c", rng.choice(SETTINGS))
+                diff = repository.git(*setting, "diff", *COMMAND, *options, "old", "new")
+                with self.subTest(seed=seed, options=options):
+                    readable = self.check_names(repository, diff, options)
+                    tally["changes"] += 1
+                    tally["changes read"] += readable
+                    if diff:
+                        repository.check_out("old")
+                        self.check_mutants(rng, repository, diff, other, tally)
+                other = diff
+        print(", ".join(f"{value} {name}" for name, value in tally.items()))
+        self.assertGreater(tally["changes read"] * 2, ROUNDS)
+        self.assertGreater(tally["mutants applied"], ROUNDS)
+
+    def check_names(self, repository: Repository, diff: bytes, options: tuple[str, ...]) -> bool:
+        """The names are those of git's own list; whether they are fit to be read."""
+        plain = [
+            option for option in options if not option.startswith(("-U", "-W", "--binary", "--full"))
+        ]  # these imply -p
+        raw = repository.git("diff", "--raw", "-z", "--no-abbrev", *plain, "old", "new").split(b"\0")
+        paths, links = set(), set()
+        for fields_, *rest in listed(raw):
+            paths |= {*rest}
+            links |= (
+                {rest[-1]} if re.search(b"120000|160000", fields_) and not re.search(rb" [RC]100$", fields_) else set()
+            )
+        patch = read_patch(diff)
+        if any(re.search(rb"[\0-\x1f]", path) for path in paths):
+            self.assertTrue(patch.problem)
+            return False
+        self.assertEqual("", patch.problem, diff)
+        self.assertEqual({path.decode("utf-8", "surrogateescape") for path in paths}, paths_of(diff))
+        opaque = {change.paths[-1].encode("utf-8", "surrogateescape") for change in patch.changes if change.opaque}
+        self.assertLessEqual(links, opaque)
+        self.assertEqual(links, opaque) if b"\nBinary files " not in diff else None
+        return True
+
+    def check_mutants(
+        self, rng: random.Random, repository: Repository, diff: bytes, other: bytes, tally: Counter[str]
+    ) -> None:
+        for text in (diff, *(mutant(rng, diff, other) for _ in range(MUTANTS))):
+            tally["mutants"] += 1
+            patch = read_patch(text)
+            if patch.problem or not text:
+                continue
+            tally["mutants read"] += 1
+            taken, changed = repository.apply(text)
+            tally["mutants applied"] += taken
+            self.assertLessEqual(changed, paths_of(text), text)
+            if changed:
+                repository.check_out("old")
+
+
+def listed(raw: list[bytes]) -> Iterator[list[bytes]]:
+    """The entries of git diff --raw -z: the fields, and one path or two."""
+    entries = iter(raw)
+    for fields_ in entries:
+        if fields_:
+            yield [fields_, *itertools.islice(entries, 2 if re.search(rb" [RC]\d+$", fields_) else 1)]
+
+
+# --- The command ----------------------------------------------------------------------------------
+
+SCRIPT = os.path.join(HERE, "ci_gate.py")
+CONTRACT = str(vars(ci_gate)["contract"].__file__)
+FLAGS = [f"-W{option}" for option in sys.warnoptions]
+
+
+class Folder:
+    """A scratch folder with the files of a call that passes, and what runs commands in it."""
+
+    def __init__(self) -> None:
+        self.path = tempfile.mkdtemp()
+        self.diff(DIFF)
+        self.write("jobs", json.dumps(page(job("lint"), job("test"))))
+        self.write("yes", f"Fine.\n\n===VERDICT=== APPROVE {sha(DIFF)[:16]}\n")
+        self.write("no", "===VERDICT=== REQUEST_CHANGES\n")
+
+    def close(self) -> None:
+        shutil.rmtree(self.path)
+
+    def write(self, name: str, text: str) -> None:
+        with open(os.path.join(self.path, name), "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(text)
+
+    def diff(self, diff: str, conclusion: str = "success") -> None:
+        self.ledger = sha(diff)
+        self.write("diff", diff)
+        self.write("ci", json.dumps({"run_id": 42, "diff_hash": self.ledger, "conclusion": conclusion}))
+
+    def run(self, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, *FLAGS, SCRIPT, *arguments]
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, cwd=self.path, encoding="utf-8", check=False
+        )  # fmt: skip
+
+    def gate(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The usual call, with more arguments."""
+        return self.run(
+            "--diff", "diff", "--ledger-hash", self.ledger, "--run-id", "42", "--ci-result", "ci", *arguments
+        )
+
+
+class CommandTest(unittest.TestCase):
+    """ci_gate.py as a process."""
+
+    def check(self, status: int, ended: subprocess.CompletedProcess[str]) -> None:
+        self.assertEqual(status, ended.returncode, ended)
+        self.assertNotIn("Traceback", ended.stderr)
+        if status in (0, 3, 4):
+            self.assertEqual({0: "PASS", 3: "FAIL", 4: "BLOCK"}[status], ended.stdout.split("\n")[0])
+            self.assertEqual("", ended.stderr)
+        elif ended.stderr:
+            self.assertEqual(("", 1), (ended.stdout or "", ended.stderr.count("\n")))
+
+    def test_decisions(self) -> None:
+        with closing(Folder()) as folder:
+            for status, arguments in (
+                (0, []),
+                (0, ["--scope", "src/**", "--deny", "tests/**"]),
+                (0, ["--review", "yes"]),
+                (0, ["--review", "yes", "--token", sha(DIFF)[:16].upper()]),
+                (3, ["--review", "yes", "--review", "no"]),
+                (4, ["--review", "yes", "--token", "12345678"]),
+                (4, ["--review", "ci"]),
+                (4, ["--deny", "src/**"]),
+                (4, ["--scope", "docs/**", "--scope", "tests/**"]),
+            ):
+                self.check(status, folder.gate(*arguments))
+            self.check(4, folder.gate("--ledger-hash", ZEROS))
+            self.check(4, folder.gate("--run-id", "43"))
+            for conclusion, status in (("failure", 3), ("skipped", 4)):
+                folder.diff(DIFF, conclusion)
+                self.check(status, folder.gate("--review", "yes"))
+            for text in ("null", "[]", '"success"', "{}"):
+                folder.write("ci", text)
+                self.check(4, folder.gate())
+
+    def test_jobs(self) -> None:
+        with closing(Folder()) as folder:
+            call = ("--diff", "diff", "--ledger-hash", folder.ledger, "--run-id", "42", "--jobs", "jobs", "--head-sha")
+            self.check(0, folder.run(*call, HEAD, "--require", "lint", "test"))
+            self.check(0, folder.run(*call, HEAD, "--require", "lint", "--require", "test"))
+            self.check(4, folder.run(*call, HEAD, "--require", "lint", "--require", "other"))
+            self.check(4, folder.run(*call, "0" * 40, "--require", "test"))
+            folder.write("jobs", json.dumps([page(job("test", "failure"))]))
+            self.check(3, folder.run(*call, HEAD, "--require", "test"))
+            for wrong in (
+                (HEAD,),
+                (HEAD[:9], "--require", "test"),
+                (HEAD, "--require", ""),
+                (HEAD, "--require", "test", "--ci-result", "ci"),
+            ):
+                self.check(2, folder.run(*call, *wrong))
+
+    def test_usage(self) -> None:
+        with closing(Folder()) as folder:
+            self.check(2, folder.run())
+            self.check(2, folder.run("--help"))
+            self.assertEqual(ci_gate.__doc__.strip() in folder.run("--help").stdout, True)
+            self.check(2, folder.run("--diff", "diff", "--ledger-hash", folder.ledger, "--run-id", "42"))
+            for wrong in (
+                ["--run-id", ""], ["--scope", ""], ["--deny", "/src"], ["--token", "12345678"], ["--review", "yes", "--token", "x"],
+                ["--review", "yes", "--token", ""], ["--head-sha", HEAD], ["--require", "test"], ["--jobs", ""], ["more"], ["--prop", "x"],
+                ["--a\n::error::b"],
+            ):  # fmt: skip
+                self.check(2, folder.gate(*wrong))
+
+    def test_what_cannot_be_read(self) -> None:
+        with closing(Folder()) as folder:
+            for wrong in (
+                ["--diff", "none"],
+                ["--diff", "."],
+                ["--ci-result", "none"],
+                ["--review", "none"],
+                ["--diff", "a\n::x::"],
+            ):
+                self.check(1, folder.gate(*wrong))
+            for text in ("", "{", "success", "[" * 100_000, "9" * 10_000 + "}", "\udcff", '{"a": 1} {"b": 2}'):
+                folder.write("ci", text)
+                ended = folder.gate()
+                self.check(1, ended)
+                self.assertIn("ci_gate.py: ci: not JSON", ended.stderr)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
+    def test_a_full_output(self) -> None:
+        with closing(Folder()) as folder, open("/dev/full", "w", encoding="utf-8") as full:
+            call = ("--diff", "diff", "--ledger-hash", folder.ledger, "--run-id", "42", "--ci-result", "ci")
+            self.check(1, folder.run(*call, stdout=full.fileno()))
+
+    def test_json(self) -> None:
+        with closing(Folder()) as folder:
+            for conclusion, status, decision in (("success", 0, "PASS"), ("failure", 3, "FAIL"), ("stale", 4, "BLOCK")):
+                folder.diff(DIFF, conclusion)
+                ended = folder.gate("--json", "--propose", 'echo \'{"hint": "##[error] a", "suggestions": ["b"]}\'')
+                told = json.loads(ended.stdout)
+                advice = None if status == 0 else {"hint": "##[error] a", "suggestions": ["b"]}
+                self.assertEqual((1, status), (ended.stdout.count("\n"), ended.returncode))
+                self.assertEqual((decision, status, advice), (told["decision"], told["exit_code"], told["proposal"]))
+                self.assertEqual(
+                    ["run_id", "diff_hash", "ci_conclusion"], [key for key in told if key in gate()._fields[2:]]
+                )
+                self.assertNotIn("##", ended.stdout)
+
+    def test_neither_a_path_nor_a_model_writes_a_line_of_its_own(self) -> None:
+        path = "a\u2028::error::x\u202e ##vso[task.complete]"
+        reply = json.dumps({"hint": "PASS\n::error::y\n##[z]", "suggestions": ["\r\nPASS\u2029::stop::", "\x1b[2J"]})
+        with closing(Folder()) as folder:
+            folder.diff(
+                edit(path).replace(f"--- a/{path}", f"--- a/{path}\t").replace(f"+++ b/{path}", f"+++ b/{path}\t")
+            )
+            folder.write("reply", reply)
+            ended = folder.gate("--scope", "src/**\n::x::", "--propose", f"cat '{folder.path}/reply'")
+        self.check(4, ended)
+        _, *lines = ended.stdout[:-1].split("\n")
+        self.assertEqual(["reason", "proposal", "proposal", "proposal"], [line.split(": ")[0] for line in lines])
+        self.assertIn("a\\u2028", lines[0])
+        for line in lines:
+            self.assertTrue(line.isprintable())
+            self.assertNotRegex(line, "::|##")
+
+    def test_pass_runs_no_command(self) -> None:
+        with closing(Folder()) as folder:
+            touch = f"touch '{folder.path}/called'"
+            self.check(0, folder.gate("--propose", touch))
+            self.assertNotIn("called", os.listdir(folder.path))
+            folder.diff(DIFF, "failure")
+            self.check(3, folder.gate("--propose", touch))
+            self.assertIn("called", os.listdir(folder.path))
+            for command in ("exit 1", "no-such-command", "echo PASS", ""):
+                self.assertEqual(folder.gate().stdout, folder.gate("--propose", command).stdout)
+
+    def test_the_contract_is_never_taken_from_the_working_folder(self) -> None:
+        with closing(Folder()) as folder:
+            folder.write("verdict_contract.py", "raise SystemExit(0)")
+            self.check(0, folder.gate("--review", "yes"))
+            for place, status in (("lib/x", 1), ("lib", 0), ("lib/x", 0), ("none/y", 1)):
+                target = os.path.join(folder.path, place)
+                os.makedirs(target, exist_ok=True)
+                shutil.copy(SCRIPT, os.path.join(folder.path, place if place != "lib" else "lib/x", "ci_gate.py"))
+                if place == "lib":
+                    shutil.copy(CONTRACT, target)
+                code = f"import sys; sys.path.append({os.path.join(folder.path, place if place != 'lib' else 'lib/x')!r}); import ci_gate"
+                ended = subprocess.run(
+                    [sys.executable, *FLAGS, "-c", code], cwd=folder.path, capture_output=True, check=False
+                )
+                self.assertEqual(status, ended.returncode, (place, ended))
+                self.assertEqual(status == 1, b"ImportError: verdict_contract.py is neither in" in ended.stderr, ended)
+
+
+# --- The documents --------------------------------------------------------------------------------
+
+
+def section() -> str:
+    """What the README beside this file says about the gate."""
+    with open(os.path.join(HERE, "README.md"), encoding="utf-8") as file:
+        found = re.search(r"^## `ci_gate.py`.*?(?=^## |\Z)", file.read(), re.DOTALL | re.MULTILINE)
+    assert found, "no section on ci_gate.py"
+    return found[0]
+
+
+def conversations(text: str) -> Iterator[tuple[str, str]]:
+    """Each command of the console blocks, with the output that is said to follow."""
+    for block in re.findall(r"^```console\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        yield from re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+
+
+class ReadmeTest(unittest.TestCase):
+    """The README is printed from the code, and run as code."""
+
+    def test_the_table(self) -> None:
+        rows = [f"| `{c.id}` | {c.when} | {c.outcome.value} |" for c in CONDITIONS]
+        table = "\n".join(["| id | condition | outcome |", "| --- | --- | --- |", *rows])
+        self.assertIn(f"<!-- gate-conditions -->\n{table}\n<!-- /gate-conditions -->", section())
+
+    def test_the_walk_through(self) -> None:
+        commands = list(conversations(section()))
+        self.assertTrue(commands)
+        with tempfile.TemporaryDirectory() as folder:
+            for source in (SCRIPT, CONTRACT):
+                target = os.path.join(folder, os.path.relpath(source, os.path.dirname(HERE)))
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                shutil.copy(source, target)
+            python = os.path.join(folder, "python3")
+            with open(python, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\nexec " + shlex.join([sys.executable, *FLAGS]) + ' "$@"\n')
+            os.chmod(python, 0o755)
+            environment = {
+                **os.environ,
+                "PATH": f"{folder}:{os.environ['PATH']}",
+                "GIT_CONFIG_GLOBAL": os.devnull,
+                "GIT_CONFIG_NOSYSTEM": "1",
+            }
+            for command, output in commands:
+                ended = subprocess.run(
+                    ["sh", "-c", command], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False
+                )  # fmt: skip
+                self.assertEqual(output, ended.stdout, command)
+
+
+if __name__ == "__main__":
+    unittest.main()
