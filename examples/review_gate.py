@@ -30,7 +30,8 @@ What the gate cannot help
   - A token limit that cuts right after the verdict does not show in some clients. The verdict is last, so no finding
     is lost.
   - In text mode gemini, opencode and copilot print earlier turns too. An approval of an earlier turn would stand last
-    if the rest was cut: use their JSON. A text that begins with { or [ is taken for JSON: say --format text.
+    if the rest was cut, or if a tool call was refused and ended the run: use their JSON, or give them no tools. A text
+    that begins with { or [ is taken for JSON: say --format text.
   - claude, gemini and qwen send local files that the diff names as @path. For claude set
     CLAUDE_CODE_DISABLE_ATTACHMENTS=1; the other two look in the working folder only, which is empty.
 
