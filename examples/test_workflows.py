@@ -1,0 +1,756 @@
+"""Tests of workflows/: the rules that its texts keep, and its scripts, run: python3 examples/test_workflows.py"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+FOLDER = os.path.join(HERE, "workflows")
+GITHUB = ("gate-report.yml", "review.yml", "review-two-vendors.yml", "review-forks.yml")
+GATE = ("review_gate.py", "final_message.py", "verdict_check.py", "verdict_contract.py")
+SCRIPT = os.path.join(FOLDER, "review.sh")
+MISSING = [name for name in ("bash", "git", "tar") if not shutil.which(name)]
+RUNS_HERE = os.name == "posix" and not MISSING
+WHY_NOT = f"needs POSIX, bash, git and tar; missing: {', '.join(MISSING) or os.name}"
+
+
+def read(name: str) -> str:
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+        return file.read()
+
+
+# --- Reading the part of YAML that the files are written in; anything else is a ValueError ---------------------------
+
+Line = Tuple[int, str]  # the indent, and what follows it
+
+
+def tree(text: str) -> Any:
+    """Mappings, lists, literal blocks and flow lists; every value is a string."""
+    lines = [(len(line) - len(line.lstrip()), line.strip()) for line in text.split("\n")]
+    found, rest = node(lines, 0)
+    if any(said and not said.startswith("#") for _, said in lines[rest:]):
+        raise ValueError(f"cannot read {lines[rest:]}")
+    return found
+
+
+def skip(lines: Sequence[Line], at: int) -> int:
+    """The next line that is neither blank nor a comment."""
+    while at < len(lines) and (not lines[at][1] or lines[at][1].startswith("#")):
+        at += 1
+    return at
+
+
+def node(lines: List[Line], at: int) -> Tuple[Any, int]:
+    """The mapping or list that begins at a line, and the line after it."""
+    at = skip(lines, at)
+    indent, mapping, items = lines[at][0], {}, []
+    while at < len(lines) and lines[at][0] == indent:
+        said = lines[at][1]
+        if said.startswith("- "):
+            lines[at] = (indent + 2, said[2:])
+            pair = re.match(r"[\w.-]+:( |$)", said[2:])
+            value, at = node(lines, at) if pair else scalar(lines, at, said[2:], indent)
+            items.append(value)
+        else:
+            key, _, said = said.partition(":")
+            if not re.fullmatch(r"[\w.-]+", key) or key in mapping:
+                raise ValueError(f"cannot read {lines[at]}")
+            mapping[key], at = scalar(lines, at, said, indent)
+        at = skip(lines, at)
+    if bool(items) == bool(mapping):
+        raise ValueError("neither a list nor a mapping")
+    return items or mapping, at
+
+
+def scalar(lines: List[Line], at: int, said: str, indent: int) -> Tuple[Any, int]:
+    """What stands behind a key or a dash at a line."""
+    said = "" if said.lstrip().startswith("#") else re.sub(r" +#.*", "", said).strip()
+    below = skip(lines, at + 1)
+    if said == "|":
+        return block(lines, at + 1, indent)
+    if not said:
+        return node(lines, below) if below < len(lines) and lines[below][0] > indent else ("", at + 1)
+    if said[0] in "&*!>%@`?" or (said[0] == "{" and said != "{}"):
+        raise ValueError(f"cannot read {said}")
+    if said[0] == "[":
+        return [part.strip() for part in said.strip("[]").split(",")], at + 1
+    return {} if said == "{}" else said.strip('"') if said[0] == '"' else said, at + 1
+
+
+def block(lines: Sequence[Line], at: int, indent: int) -> Tuple[str, int]:
+    """A literal block, which keeps its comments and blank lines."""
+    start, margin = at, lines[at][0]
+    while at < len(lines) and (lines[at][0] > indent or not lines[at][1]):
+        at += 1
+    return "\n".join(" " * (left - margin) + said for left, said in lines[start:at]).strip("\n") + "\n", at
+
+
+# --- The rules ------------------------------------------------------------------------------------------------------
+
+
+class Workflow(NamedTuple):
+    """A workflow of GitHub: its text, what that says, its jobs, and all their steps."""
+
+    text: str
+    said: Dict[str, Any]
+    jobs: Dict[str, Dict[str, Any]]
+    steps: List[Dict[str, Any]]
+
+
+def workflow(text: str) -> Workflow:
+    said = tree(text)
+    jobs = said["jobs"]
+    return Workflow(text, said, jobs, [step for job in jobs.values() for step in job["steps"]])
+
+
+def code(text: str) -> str:
+    """The text without its comments."""
+    return re.sub(r"(^|\s)#.*", "", text)
+
+
+def unpinned(flow: Workflow) -> Iterator[str]:
+    """An action without a full commit id and its version, unless the file's head says why there is none."""
+    reason = re.match(r"(#.*\n)*?#.*pinned by version tag", flow.text)
+    for line in re.findall(r"^.*\buses:.*$", flow.text, re.MULTILINE):
+        if not re.search(r"uses: [\w./-]+@[0-9a-f]{40} +# v\d", line) and not (reason and re.search(r"@v\d", line)):
+            yield line
+
+
+def too_free(flow: Workflow) -> Iterator[str]:
+    """A permission for all jobs or one too many, and a job that can write while it holds a secret."""
+    if flow.said.get("permissions") != {}:
+        yield "the workflow's permissions"
+    for name, job in flow.jobs.items():
+        granted = job.get("permissions")
+        if granted not in ({}, {"contents": "read"}, {"statuses": "write"}):
+            yield f"{name}: {granted}"
+        if granted == {"statuses": "write"} and "secrets." in str(job):
+            yield f"{name}: a secret"
+
+
+def unlimited(flow: Workflow) -> Iterator[str]:
+    """A job without a time limit, or one that its attempts do not fit into."""
+    for name, job in flow.jobs.items():
+        each = re.search(r"--timeout (\d+)", str(job))
+        least = 2 * int(each.group(1)) / 60 + 1 if each else 1
+        if not least <= int(job.get("timeout-minutes", 0)) <= 30:
+            yield name
+
+
+def concurrent(flow: Workflow) -> Iterator[str]:
+    """Runs of one pull request that are not cancelled by the next, or that cancel those of another workflow."""
+    said = flow.said.get("concurrency", {})
+    group = "${{ github.workflow }}-${{ github.event.pull_request.number || github.ref }}"
+    if said != {"group": group, "cancel-in-progress": "true"}:
+        yield str(said)
+
+
+def pasted(flow: Workflow) -> Iterator[str]:
+    """An expression within a script, where its value would be run."""
+    return (step["run"] for step in flow.steps if "${{" in step.get("run", ""))
+
+
+def spread(flow: Workflow) -> Iterator[str]:
+    """A credential that is not in the environment of one step, or two in one."""
+    credential = r"github\.token|secrets\.|GITHUB_TOKEN"
+    held = [re.findall(credential, str(step.get("env", ""))) for step in flow.steps]
+    if sum(map(len, held)) != len(re.findall(credential, code(flow.text))):
+        yield "a credential outside of a step's environment"
+    yield from (str(found) for found in held if len(found) > 1)
+
+
+def ungated(flow: Workflow) -> Iterator[str]:
+    """A last job that is skipped with those that it needs, leaves one out, or passes without one."""
+    needed = {name for job in flow.jobs.values() for name in job.get("needs", [])}
+    last = [name for name in flow.jobs if name not in needed]
+    if len(last) != 1:
+        yield f"last jobs: {last}"
+    for name, job in flow.jobs.items():
+        final = name in last and "needs" in job
+        if job.get("if") != ("${{ always() }}" if final else None):
+            yield f"{name}: if"
+        if final and set(job["needs"]) != set(flow.jobs) - {name}:
+            yield f"{name}: needs"
+        words = '"' + " ".join(["success"] * len(job.get("needs", []))) + '"'
+        results = "${{ join(needs.*.result, ' ') }}"
+        if final and (f'"$RESULTS" = {words}' not in str(job) or job["steps"][-1]["env"].get("RESULTS") != results):
+            yield f"{name}: results"
+
+
+def triggers(flow: Workflow) -> Iterator[str]:
+    """A trigger that is missing or one too many, by a path, or for any base branch."""
+    on = flow.said["on"]
+    pulls = set(on) - {"merge_group"}
+    if "merge_group" not in on or pulls not in ({"pull_request"}, {"pull_request_target"}):
+        yield str(set(on))
+    for trigger in on.values():
+        yield from (key for key in trigger or () if key.startswith("paths"))
+    yield from (name for name in pulls if not on[name] or on[name].get("branches") != ["main"])
+
+
+def checked_out(flow: Workflow) -> Iterator[str]:
+    """Whatever puts files of the head where they could act, or takes what another run made."""
+    for word in (
+        "checkout", "git switch", "git worktree", "git clone", "git restore", "git apply", "read-tree", "submodule up",
+        "head_ref", "head.ref", "head.repo", "workflow_run", "artifact", "run download", "self-hosted", "cache",
+    ):  # fmt: skip
+        if word in code(flow.text):
+            yield word
+
+
+def of_the_head(flow: Workflow) -> Iterator[str]:
+    """Code of the gate that is not the base's."""
+    for step in flow.steps:
+        script = step.get("run", "")
+        yield from re.findall(r"^.*git\b.*\b(?:archive|show) (?!refs/gate/base ).*$", script, re.MULTILINE)
+        for line in re.findall(r"^.*python3 (?!-c).*$", script, re.MULTILINE):
+            if '"$RUNNER_TEMP/gate/tools/verdict/' not in line and "gate=$RUNNER_TEMP/gate/tools/verdict" not in script:
+                yield line
+
+
+def lenient(flow: Workflow) -> Iterator[str]:
+    """What lets a failed step or command pass."""
+    if flow.said.get("defaults") != {"run": {"shell": "bash"}}:
+        yield "not bash, and so without -o pipefail"
+    yield from re.findall(r"continue-on-error|\|\| (?:true|:)|set \+e|^ *shell: sh", code(flow.text), re.MULTILINE)
+
+
+def hidden(flow: Workflow) -> Iterator[str]:
+    """A diff that the change can shorten, or of ids that are not the event's."""
+    options = "--text --no-textconv --no-ext-diff --no-color --full-index --ignore-submodules=none"
+    script = "\n".join(step.get("run", "") for step in flow.steps)
+    diffs = re.findall(r"git diff (.*?) *\\\n *(\S+)", script)
+    if not diffs or set(diffs) != {(options, "refs/gate/base...refs/gate/head")}:
+        yield str(diffs)
+    ids = {
+        "BASE": "${{ github.event.merge_group.base_sha || format('refs/heads/{0}', github.base_ref) }}",
+        "HEAD": "${{ github.event.merge_group.head_sha || github.event.pull_request.head.sha }}",
+    }
+    if flow.said.get("env") != ids:
+        yield str(flow.said.get("env"))
+
+
+RULES: Dict[str, Callable[[Workflow], Iterator[str]]] = {
+    rule.__name__: rule
+    for rule in (
+        unpinned, too_free, unlimited, concurrent, pasted, spread, ungated, triggers, checked_out, of_the_head, lenient,
+        hidden,
+    )
+}  # fmt: skip
+
+
+def broken(text: str) -> List[str]:
+    """The rules that a workflow breaks."""
+    return [name for name, rule in RULES.items() if list(rule(workflow(text)))]
+
+
+# For each rule, texts that have to break it: the file, what stands there, and what stands there instead.
+FORKS, PANEL, ONE, REPORT = "review-forks.yml", "review-two-vendors.yml", "review.yml", "gate-report.yml"
+FIRST = "    steps:\n"
+HOLD = "      contents: read\n"
+ALWAYS = "    if: ${{ always() }}  # without"
+FAULTS: Tuple[Tuple[str, str, str, str], ...] = (
+    ("unpinned", ONE, FIRST, f"{FIRST}      - uses: some/action@v1.2.3\n"),
+    ("unpinned", ONE, FIRST, f"{FIRST}      - uses: some/action@{'0' * 39}  # v1.2.3\n"),
+    ("unpinned", ONE, FIRST, f"{FIRST}      - uses: some/action@{'0' * 40}\n"),
+    ("too_free", ONE, "permissions: {}", "permissions: read-all"),
+    ("too_free", ONE, HOLD, f"{HOLD}      statuses: write\n"),
+    ("too_free", ONE, HOLD, "      contents: write\n"),
+    ("too_free", FORKS, HOLD, "      statuses: write\n"),
+    ("too_free", PANEL, "    permissions: {}\n", ""),
+    ("unlimited", ONE, "    timeout-minutes: 25\n", ""),
+    ("unlimited", ONE, "timeout-minutes: 25", "timeout-minutes: 20"),
+    ("unlimited", FORKS, "timeout-minutes: 5", "timeout-minutes: 360"),
+    ("concurrent", ONE, "cancel-in-progress: true", "cancel-in-progress: false"),
+    ("concurrent", ONE, "${{ github.event.pull_request.number || github.ref }}", "${{ github.head_sha }}"),
+    ("pasted", ONE, 'cd "$RUNNER_TEMP/objects"', "echo ${{ github.event.pull_request.title }}"),
+    ("spread", ONE, "          ANTHROPIC_API_KEY:", "          T: ${{ github.token }}\n          ANTHROPIC_API_KEY:"),
+    ("spread", ONE, "env:\n  BASE", "x:\n  T: ${{ github.token }}\nenv:\n  BASE"),
+    ("ungated", PANEL, ALWAYS, "    # without"),
+    ("ungated", PANEL, ALWAYS, "    if: ${{ !cancelled() }}  # without"),
+    ("ungated", PANEL, "needs: [claude, codex]", "needs: [claude]"),
+    ("ungated", PANEL, '"success success"', '"success"'),
+    ("ungated", PANEL, "join(needs.*.result, ' ')", "needs.claude.result"),
+    ("ungated", ONE, "    timeout-minutes: 25\n", "    if: ${{ always() }}\n    timeout-minutes: 25\n"),
+    ("ungated", FORKS, "    needs: [pending, review]\n", "    needs: [pending]\n"),
+    ("triggers", ONE, "  merge_group:", "  push:"),
+    ("triggers", ONE, "    branches: [main]", "    branches: [main]\n    paths: [src/**]"),
+    ("triggers", ONE, "    branches: [main]", "    types: [opened]"),
+    ("triggers", FORKS, "  merge_group:", "  pull_request:\n    branches: [main]\n  merge_group:"),
+    ("checked_out", ONE, FIRST, f"{FIRST}      - uses: actions/checkout@{'0' * 40}  # v9\n"),
+    ("checked_out", FORKS, 'cd "$RUNNER_TEMP/objects"', 'git worktree add "$RUNNER_TEMP/tree" refs/gate/head'),
+    ("checked_out", ONE, FIRST, f"{FIRST}      - uses: actions/download-artifact@{'0' * 40}  # v9\n"),
+    ("of_the_head", ONE, "archive refs/gate/base", "archive refs/gate/head"),
+    ("of_the_head", ONE, 'python3 "$RUNNER_TEMP/gate/', 'python3 "$GITHUB_WORKSPACE/'),
+    ("lenient", ONE, "    shell: bash", "    shell: sh"),
+    ("lenient", ONE, "      - name: Review\n", "      - name: Review\n        continue-on-error: true\n"),
+    ("lenient", REPORT, '            "$RUNNER_TEMP/report.md"', '            "$RUNNER_TEMP/report.md" || true'),
+    ("hidden", ONE, "--text ", ""),
+    ("hidden", FORKS, "--ignore-submodules=none", "--stat"),
+    ("hidden", ONE, "base...refs/gate/head", "base..refs/gate/head"),
+    ("hidden", FORKS, "github.event.pull_request.head.sha", "github.sha"),
+)  # fmt: skip
+
+
+class Texts(unittest.TestCase):
+    """The files keep the rules, and a file that does not is noticed."""
+
+    def test_every_file_is_known(self) -> None:
+        self.assertEqual(sorted(os.listdir(FOLDER)), sorted([*GITHUB, "gitlab-ci.yml", "review.sh", "CODEOWNERS"]))
+
+    def test_what_is_not_understood_is_refused(self) -> None:
+        for text in ("a: &b c", "a: {b: c}", "a: >\n  b", "a: 1\na: 2", "'a': 1", "a:\n  - b\n  c: d", "a: 1\n  b: 2"):
+            with self.subTest(text), self.assertRaises(ValueError):
+                tree(text)
+
+    def test_github(self) -> None:
+        for name in GITHUB:
+            with self.subTest(name):
+                self.assertEqual(broken(read(name)), [])
+
+    def test_each_rule_can_fail(self) -> None:
+        self.assertEqual({rule for rule, _, _, _ in FAULTS}, set(RULES))
+        for rule, name, old, new in FAULTS:
+            with self.subTest(rule, name=name, new=new):
+                self.assertIn(old, read(name))
+                self.assertIn(rule, broken(read(name).replace(old, new)))
+
+    def test_a_documented_reason_stands_for_a_commit_id(self) -> None:
+        step = read(ONE).replace(FIRST, f"{FIRST}      - uses: some/action@v1.2.3\n")
+        self.assertEqual(broken(step), ["unpinned"])
+        self.assertEqual(broken("# The action is pinned by version tag, since\n" + step), [])
+
+    def test_the_same_steps_everywhere(self) -> None:
+        texts: Dict[str, Set[str]] = {}
+        for name in GITHUB:
+            for step in workflow(read(name)).steps:
+                texts.setdefault(step["name"], set()).add(step.get("run", ""))
+        for shared in (
+            "Fetch both commits, and check neither out",
+            "Take the gate from the base",
+            "Take the change as data",
+        ):
+            self.assertEqual(len(texts[shared]), 1, shared)
+
+    def test_only_the_fork_workflow_runs_with_secrets_on_a_change_of_strangers(self) -> None:
+        self.assertEqual([name for name in GITHUB if "pull_request_target" in workflow(read(name)).said["on"]], [FORKS])
+        self.assertEqual(workflow(read(FORKS)).jobs["review"]["environment"], "review-${{ github.event_name }}")
+        self.assertIn('--tools ""', workflow(read(FORKS)).jobs["review"]["steps"][-1]["env"]["REVIEWER"])
+
+    def test_gitlab(self) -> None:
+        job = tree(read("gitlab-ci.yml"))["verdict"]
+        self.assertEqual(job["rules"], [{"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'}])
+        self.assertEqual(job["variables"]["GIT_STRATEGY"], "none")
+        self.assertEqual((job["allow_failure"], job["interruptible"]), ("false", "true"))
+        self.assertRegex(job["timeout"], r"^\d\d minutes$")
+        self.assertIn("\nset -euo pipefail\n", read("review.sh"))
+
+    def test_code_owners(self) -> None:
+        lines = [line.split() for line in read("CODEOWNERS").split("\n") if line and not line.startswith("#")]
+        self.assertLessEqual({"/.github/", "/.gitlab-ci.yml", "/tools/verdict/"}, {path for path, _ in lines})
+
+
+# --- Running them ---------------------------------------------------------------------------------------------------
+
+# Approves what holds no BUG, and keeps the prompt and the environment that it was given.
+REVIEWER = """\
+cat >"$LOG/prompt" && env >"$LOG/env" && pwd >"$LOG/pwd"
+token=$(sed -n 's/^===VERDICT=== <value> //p' "$LOG/prompt" | tail -n 1)
+if grep -q BUG "$LOG/prompt"; then verdict=REQUEST_CHANGES; else verdict=APPROVE; fi
+echo "===VERDICT=== $verdict $token"
+"""
+CRASHES = f"{REVIEWER}exit 1\n"
+SILENT = 'cat >"$LOG/prompt"\n'
+STAYS = """trap 'echo >"$LOG/ended"; exit 1' TERM\necho >"$LOG/up"\nsleep 60 &\nwait\n"""
+TOKEN, KEY = "the-token-of-the-job", "the-key-of-the-vendor"
+TAKEOVER = "import sys\nsys.exit(0)\n"
+LINK = "a submodule at "
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    said: str
+
+
+class Scene(unittest.TestCase):
+    """A repository whose main branch has the gate, with several heads; made once, since nothing here writes to it."""
+
+    scene: str
+    origin: str
+    heads: Dict[str, str]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        if not RUNS_HERE:
+            raise unittest.SkipTest(WHY_NOT)
+        cls.scene = os.path.realpath(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.scene)
+        cls.origin = os.path.join(cls.scene, "owner", "name")
+        os.makedirs(cls.origin)
+        cls.git("init", "--quiet", "--initial-branch=main")
+        tools = {f"tools/verdict/{name}": cls.source(name) for name in GATE}
+        tools["tools/verdict/review.sh"] = read("review.sh")
+        main = cls.commit({**tools, "tools/verdict/task.md": "Review this.\n", "a.py": "a = 1\n", "b.py": "b = 1\n"})
+        main = cls.commit({"s": f"{LINK}{main}"}, main)
+        left, right = cls.commit({"a.py": "a = 2\n"}, main), cls.commit({"b.py": "b = 2\n"}, main)
+        merged = cls.commit({"a.py": "a = 2\n"}, right, left)
+        hides = {
+            ".gitattributes": "*.py -diff binary\n",
+            ".gitmodules": '[submodule "s"]\n\tpath = s\n\tignore = all\n',
+        }
+        hides["s"] = f"{LINK}{left}"
+        cls.heads = {
+            "main": merged,
+            "bare": cls.commit({"a.py": "a = 2\n", "tools": None}, merged),
+            "fine": cls.commit({"a.py": "a = 3\n"}, merged),
+            "bug": cls.commit({"a.py": "BUG\n"}, merged),
+            "same": cls.commit({}, merged),
+            "takeover": cls.commit(
+                {**dict.fromkeys(tools, TAKEOVER), "a.py": "BUG\n", "argparse.py": TAKEOVER}, merged
+            ),
+            "hides": cls.commit({**hides, "a.py": "BUG\n"}, merged),
+            "criss-cross": cls.commit({"a.py": "a = 1\n", "b.py": "b = 1\n"}, left, right),
+            "unrelated": cls.commit({"a.py": "a = 3\n"}),
+        }
+        for name, commit in cls.heads.items():
+            cls.git("update-ref", "refs/heads/main" if name == "main" else f"refs/pull/{name}/head", commit)
+
+    @staticmethod
+    def source(name: str) -> str:
+        folder = HERE if os.path.exists(os.path.join(HERE, name)) else os.path.dirname(HERE)
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            return file.read()
+
+    @classmethod
+    def git(cls, *arguments: str) -> str:
+        who = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "core.autocrlf=false"]
+        ran = subprocess.run(
+            ["git", *who, *arguments], cwd=cls.origin, env=environment(), stdout=subprocess.PIPE, check=True
+        )
+        return ran.stdout.decode().strip()
+
+    @classmethod
+    def commit(cls, files: Dict[str, Any], *parents: str) -> str:
+        """A commit of the files of its first parent, with some of them changed."""
+        cls.git("read-tree", *(parents[:1] or ["--empty"]))
+        for name, text in files.items():
+            path = os.path.join(cls.origin, name)
+            if text is None:
+                cls.git("rm", "-r", "--quiet", "--cached", name)
+                continue
+            if text.startswith(LINK):
+                cls.git("update-index", "--add", "--cacheinfo", f"160000,{text[len(LINK) :]},{name}")
+                continue
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            cls.git("update-index", "--add", name)
+        options = [option for parent in parents for option in ("-p", parent)]
+        return cls.git("commit-tree", cls.git("write-tree"), *options, "-m", "m")
+
+    def setUp(self) -> None:
+        self.log, self.temporary, self.work = (tempfile.mkdtemp(dir=self.scene) for _ in range(3))
+
+    def reviewer(self, text: str = REVIEWER) -> str:
+        path = os.path.join(self.log, f"reviewer-{len(os.listdir(self.log))}")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return f"sh {path}"
+
+    def bash(self, script: str, cwd: str, cancel: bool = False, **variables: str) -> Done:
+        """Run a script as GitHub does; to cancel it, once the reviewer has said that it is up."""
+        path = os.path.join(self.scene, "script")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(script)
+        process = subprocess.Popen(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", path], cwd=cwd, stdin=subprocess.DEVNULL,
+            env={**environment(), "LOG": self.log, "TMPDIR": self.temporary, **variables},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        while cancel and "up" not in os.listdir(self.log) and process.poll() is None:
+            time.sleep(0.02)
+        if cancel:
+            process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=120)[0]
+        return Done(process.returncode, said.decode("utf-8", "replace"))
+
+    def logged(self, name: str) -> str:
+        with open(os.path.join(self.log, name), encoding="utf-8") as file:
+            return file.read()
+
+
+def environment() -> Dict[str, str]:
+    """This process's environment, without what leads git or a reviewer elsewhere; "python3" is this interpreter."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "GITHUB_", "CI_"))}
+    return {**kept, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "PATH": PATH}
+
+
+def path_with_this_python() -> str:
+    """PATH with a folder before it, in which python3 is the interpreter of these tests."""
+    folder = tempfile.mkdtemp()
+    options = " ".join(f"-W{option}" for option in sys.warnoptions)
+    with open(os.path.join(folder, "python3"), "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\nexec "{sys.executable}" {options} "$@"\n')
+    os.chmod(file.name, 0o755)
+    unittest.addModuleCleanup(shutil.rmtree, folder)
+    return os.pathsep.join([folder, os.environ.get("PATH", os.defpath)])
+
+
+PATH = os.environ.get("PATH", os.defpath)
+
+
+def setUpModule() -> None:
+    global PATH  # noqa: PLW0603
+    PATH = path_with_this_python()
+
+
+class Script(Scene):
+    """review.sh, from outside the repository."""
+
+    def review(
+        self, head: str, *reviewers: str, base: str = "main", cwd: Optional[str] = None, cancel: bool = False
+    ) -> Done:
+        words = ["bash", SCRIPT, self.heads.get(base, base), self.heads.get(head, head), *reviewers]
+        return self.bash(f"exec {' '.join(map(shlex.quote, words))}", cwd or self.origin, cancel)
+
+    def refused(self, status: int, why: str, head: str, base: str = "main", cwd: Optional[str] = None) -> None:
+        """The status, a line that says why, no reviewer that was started, and nothing left behind."""
+        done = self.review(head, self.reviewer(), base=base, cwd=cwd)
+        self.assertEqual(done.status, status, done.said)
+        self.assertIn(f"{why}\n", done.said)
+        self.assertNotIn("prompt", os.listdir(self.log))
+        self.assertEqual(os.listdir(self.temporary), [])
+
+    def test_approved(self) -> None:
+        done = self.review("fine", self.reviewer())
+        self.assertEqual(done.status, 0, done.said)
+        self.assertIn("\n+a = 3\n", self.logged("prompt"))
+        self.assertEqual(os.listdir(self.temporary), [])
+
+    def test_blocked(self) -> None:
+        self.assertEqual(self.review("bug", self.reviewer()).status, 3)
+        self.assertEqual(os.listdir(self.temporary), [])
+
+    def test_failing_and_silent_reviewers(self) -> None:
+        for text in (CRASHES, SILENT):
+            self.assertEqual(self.review("fine", self.reviewer(text)).status, 4)
+
+    def test_both_reviewers_have_to_approve(self) -> None:
+        self.assertEqual(self.review("fine", self.reviewer(), self.reviewer()).status, 0)
+        self.assertEqual(self.review("fine", self.reviewer(), self.reviewer(SILENT)).status, 4)
+
+    def test_the_gate_is_that_of_the_base(self) -> None:
+        done = self.review("takeover", self.reviewer())
+        self.assertEqual(done.status, 3, done.said)
+        self.assertIn("\n+sys.exit(0)\n", self.logged("prompt"))
+
+    def test_a_change_that_is_checked_out_hides_nothing_of_itself(self) -> None:
+        tree = os.path.join(self.work, "tree")
+        self.git("worktree", "add", "--quiet", "--detach", tree, self.heads["hides"])
+        diff = self.bash("git diff HEAD^...HEAD", tree).said
+        self.assertNotIn("BUG", diff)  # else the fixture hides nothing
+        self.assertNotIn("+Subproject commit", diff)
+        done = self.review("HEAD", self.reviewer(), cwd=os.path.join(tree, "tools"))
+        self.assertEqual(done.status, 3, done.said)
+        self.assertIn("\n+BUG\n", self.logged("prompt"))
+        self.assertIn("\n+Subproject commit", self.logged("prompt"))
+
+    def test_no_diff(self) -> None:
+        self.refused(1, "BASE and HEAD have to be commits", "0" * 40)
+        self.refused(1, "BASE and HEAD have to be commits", "--help")
+        self.refused(1, "BASE and HEAD have to be commits", "fine", base=self.git("rev-parse", "main:a.py"))
+        self.refused(1, "BASE has no tools/verdict", "fine", base="bare")
+        self.refused(1, "BASE and HEAD have no merge base, or several: rebase HEAD", "unrelated")
+        self.refused(2, "review_gate.py: the diff is empty: there is nothing to review", "same")
+
+    def test_wrong_arguments(self) -> None:
+        for words in ([], ["main"], ["main", "fine"]):
+            done = self.bash(f"bash {SCRIPT} {' '.join(words)}", self.origin)
+            self.assertEqual((done.status, done.said.count("\n")), (2, 1))
+
+    def test_several_merge_bases(self) -> None:
+        three_dots = self.bash(f"git diff {self.heads['main']}...{self.heads['criss-cross']}", self.origin).said
+        self.assertIn("diff --git", three_dots)
+        self.assertFalse("-a = 2" in three_dots and "-b = 2" in three_dots)  # it takes both back, and one is not shown
+        self.refused(1, "BASE and HEAD have no merge base, or several: rebase HEAD", "criss-cross")
+
+    def test_failing_diff(self) -> None:
+        copy = os.path.join(self.work, "copy")
+        shutil.copytree(self.origin, copy)
+        blob = self.git("rev-parse", f"{self.heads['fine']}:a.py")
+        os.unlink(os.path.join(copy, ".git", "objects", blob[:2], blob[2:]))
+        self.refused(1, "review.sh: git cannot write the diff", "fine", cwd=copy)
+
+    def test_cancelled(self) -> None:
+        done = self.review("fine", self.reviewer(STAYS), cancel=True)
+        self.assertEqual(done.status, 130, done.said)
+        self.assertIn("ended", os.listdir(self.log))
+        self.assertEqual(os.listdir(self.temporary), [])
+
+
+class Jobs(Scene):
+    """The scripts of the workflows' steps, with a repository on this machine; all but those that install a reviewer."""
+
+    def values(self, head: str, event: str) -> Dict[str, str]:
+        """What the expressions of the workflows stand for."""
+        group = event == "merge_group"
+        return {
+            "github.event.merge_group.base_sha || format('refs/heads/{0}', github.base_ref)": (
+                self.heads["main"] if group else "refs/heads/main"
+            ),
+            "github.event.merge_group.head_sha || github.event.pull_request.head.sha": self.heads[head],
+            "github.token": TOKEN,
+            "secrets.ANTHROPIC_API_KEY": KEY,
+            "secrets.OPENAI_API_KEY": KEY,
+        }
+
+    def run_job(
+        self, name: str, job: str, head: str, reviewer: str, event: str = "pull_request", cancel: bool = False
+    ) -> Tuple[str, Done]:
+        """Run the steps up to the first that fails. Returns that one's name, or the last one's, and how it ended."""
+        flow, values, done, step = workflow(read(name)), self.values(head, event), Done(0, ""), {"name": ""}
+        temporary = tempfile.mkdtemp(dir=self.temporary)
+        outside = {
+            "RUNNER_TEMP": temporary,
+            "GITHUB_SERVER_URL": f"file://{self.scene}",
+            "GITHUB_REPOSITORY": "owner/name",
+            "GITHUB_OUTPUT": os.path.join(self.log, "output"),
+            "GITHUB_STEP_SUMMARY": os.path.join(self.log, "summary"),
+        }
+        for step in flow.jobs[job]["steps"]:
+            if step["name"] == "Install the reviewer":
+                continue
+            given = {**flow.said["env"], **step.get("env", {})}
+            given = {
+                key: re.sub(r"\$\{\{ (.*?) \}\}", lambda found: values[found.group(1)], given[key]) for key in given
+            }
+            if "REVIEWER" in given:
+                given["REVIEWER"] = reviewer
+            done = self.bash(step["run"], self.work, cancel and "REVIEWER" in given, **outside, **given)
+            if done.status:
+                break
+        kept = self.bash(f"grep -r -l -e {TOKEN} -e {KEY} . || true", temporary)
+        self.assertEqual(kept.said, "", "a credential was left in a file")
+        return step["name"], done
+
+    def every_reviewing_job(self) -> Iterator[Tuple[str, str, str]]:
+        for name in GITHUB:
+            for job, said in workflow(read(name)).jobs.items():
+                if "Review" in [step["name"] for step in said["steps"]]:
+                    yield name, job, said["steps"][-1]["name"]
+
+    def test_approved(self) -> None:
+        for name, job, last in self.every_reviewing_job():
+            with self.subTest(name, job=job):
+                step, done = self.run_job(name, job, "fine", self.reviewer())
+                self.assertEqual((step, done.status), (last, 0), done.said)
+                self.assertIn("\n+a = 3\n", self.logged("prompt"))
+                self.assertIn(KEY, self.logged("env"))
+                self.assertNotIn(TOKEN, self.logged("env"))
+                self.assertFalse(self.logged("pwd").startswith(self.work))
+
+    def test_blocked(self) -> None:
+        for name, job, last in self.every_reviewing_job():
+            with self.subTest(name, job=job):
+                step, done = self.run_job(name, job, "takeover", self.reviewer())
+                self.assertEqual((step, done.status), (last, 3), done.said)
+
+    def test_failing_reviewer(self) -> None:
+        for name, status in ((REPORT, 1), (ONE, 4)):
+            step, done = self.run_job(name, "verdict", "fine", self.reviewer(CRASHES))
+            self.assertEqual((step, done.status), ("Review", status), done.said)
+
+    def test_silent_reviewer(self) -> None:
+        for name, last in ((REPORT, "Gate"), (ONE, "Review")):
+            step, done = self.run_job(name, "verdict", "fine", self.reviewer(SILENT))
+            self.assertEqual((step, done.status), (last, 4), done.said)
+
+    def test_cancelled(self) -> None:
+        step, done = self.run_job(ONE, "verdict", "fine", self.reviewer(STAYS), cancel=True)
+        self.assertEqual((step, done.status), ("Review", 130), done.said)
+        self.assertIn("ended", os.listdir(self.log))
+
+    def test_merge_group(self) -> None:
+        step, done = self.run_job(FORKS, "review", "bug", self.reviewer(), event="merge_group")
+        self.assertEqual((step, done.status), ("Review", 3), done.said)
+
+    def test_no_diff(self) -> None:
+        for head in ("criss-cross", "unrelated"):
+            step, done = self.run_job(FORKS, "review", head, self.reviewer())
+            self.assertEqual((step, done.status), ("Take the change as data", 1), done.said)
+        self.heads = {**self.heads, "gone": "0" * 39 + "1"}
+        step, done = self.run_job(FORKS, "review", "gone", self.reviewer())
+        self.assertEqual(step, "Fetch both commits, and check neither out")
+        self.assertNotEqual(done.status, 0)
+        self.assertNotIn("prompt", os.listdir(self.log))
+
+    def test_needs(self) -> None:
+        script = workflow(read(PANEL)).jobs["verdict"]["steps"][0]["run"]
+        for results, passes in NEEDS.items():
+            self.assertEqual(self.bash(script, self.work, RESULTS=results).status == 0, passes, results)
+
+    def test_status(self) -> None:
+        """With a stand-in for gh, which notes what it was told."""
+        folder = tempfile.mkdtemp(dir=self.scene)
+        with open(os.path.join(folder, "gh"), "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nprintf "%s\\n" "$@" >"$LOG/gh"\nexit "${GH_STATUS:-0}"\n')
+        os.chmod(file.name, 0o755)
+        given: Dict[str, Any] = {
+            "PATH": f"{folder}{os.pathsep}{PATH}",
+            "GITHUB_REPOSITORY": "owner/name",
+            "HEAD": "1" * 40,
+        }
+        given.update({"GITHUB_SERVER_URL": "https://example.org", "GITHUB_RUN_ID": "7"})
+        script = workflow(read(FORKS)).jobs["status"]["steps"][0]["run"]
+        for results, passes in NEEDS.items():
+            done = self.bash(script, self.work, RESULTS=results, **given)
+            self.assertEqual(done.status == 0, passes, done.said)
+            words = self.logged("gh").split("\n")
+            self.assertIn(f"repos/owner/name/statuses/{'1' * 40}", words)
+            self.assertIn("context=verdict", words)
+            self.assertIn(f"state={'success' if passes else 'failure'}", words)
+            self.assertIn("target_url=https://example.org/owner/name/actions/runs/7", words)
+        self.assertNotEqual(self.bash(script, self.work, RESULTS="success success", GH_STATUS="1", **given).status, 0)
+        pending = workflow(read(FORKS)).jobs["pending"]["steps"][0]
+        self.assertEqual(self.bash(pending["run"], self.work, STATE=pending["env"]["STATE"], **given).status, 0)
+        self.assertIn("state=pending", self.logged("gh").split("\n"))
+
+    def test_gitlab(self) -> None:
+        script = tree(read("gitlab-ci.yml"))["verdict"]["script"][-1]
+        given: Dict[str, Any] = {
+            "CI_REPOSITORY_URL": f"file://{self.scene}/owner/name",
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+            "CI_JOB_TOKEN": TOKEN,
+        }
+        for head, text, status in (("fine", REVIEWER, 0), ("takeover", REVIEWER, 3), ("fine", CRASHES, 4)):
+            done = self.bash(script, self.work, CI_COMMIT_SHA=self.heads[head], REVIEWER=self.reviewer(text), **given)
+            self.assertEqual(done.status, status, done.said)
+            self.assertNotIn(TOKEN, self.logged("env"))
+            self.assertNotIn("CI_REPOSITORY_URL", self.logged("env"))
+
+
+# The results of two jobs, and whether the one that needs them passes.
+NEEDS = {
+    "success success": True,
+    "success failure": False,
+    "skipped success": False,
+    "success cancelled": False,
+    "success": False,
+    "": False,
+}
+
+
+if __name__ == "__main__":
+    unittest.main()
