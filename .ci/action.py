@@ -1,0 +1,556 @@
+"""Run action.yml in workflows, lint every workflow, push through the pre-commit hook; exit 0 if all is as it should be.
+
+  .ci/tools/bin/python .ci/action.py [PYTHON ...]    each PYTHON is a path; the action is also run with those
+
+The workflows are run by `act` on this machine itself, without containers and without network. What that cannot show:
+a hosted runner, Windows, macOS, a job in a container, and how a required check blocks a merge.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+HERE = Path(__file__).resolve().parent.parent
+TOOLS = Path(sys.executable).parent
+CONSUMED = "OWNER/verdict-contract@v0.1.0"
+Json = Dict[str, Any]
+
+# --- The cases ------------------------------------------------------------------------------------
+
+CANARY = "kumquat"  # in every report, and to be seen nowhere
+TOKEN = "0123456789abcdef"
+DIFF = b"+a line\n"
+DIFF_TOKEN = hashlib.sha256(DIFF).hexdigest()[:16]
+HOSTILE = (
+    "two  words.md",
+    'it\'s "quoted" `touch owned`.md',
+    "$(touch owned); touch owned #.md",
+    "-n.md",
+    "--help",
+    "-",
+    "*.md",
+    "a:b,c%0A::add-mask::x|y.md",
+    "prüf/報告 \N{BUG}.md",
+    r"back\slash\n.md",
+)
+
+
+def text(last: str, after: str = "") -> bytes:
+    """A report of two lines that tries to command the log, and its end."""
+    return f"::error::{CANARY}\n{last}\n{after}".encode()
+
+
+APPROVAL = text("===VERDICT=== APPROVE")
+SHADOW = b"import os\nos._exit(0)\n"
+FILES: Dict[str, bytes] = {
+    "approve.md": APPROVAL,
+    "second.md": APPROVAL,
+    "token.md": text(f"===VERDICT=== APPROVE {TOKEN}"),
+    "of-diff.md": text(f"===VERDICT=== APPROVE {DIFF_TOKEN}"),
+    "block.md": text("===VERDICT=== REQUEST_CHANGES"),
+    "taken-back.md": text("===VERDICT=== APPROVE", f"No: {CANARY}.\n"),
+    "silent.md": text("Fine."),
+    "the.diff": DIFF,
+    "other.diff": DIFF * 2,
+    "empty.diff": b"",
+    "folder/a.md": APPROVAL,
+    "line\nend.md": APPROVAL,
+    # Whatever Python would import by mistake ends it with 0.
+    **{f"{folder}{name}.py": SHADOW for folder in ("", "shadow/") for name in ("argparse", "codecs", "sitecustomize")},
+    "stubs/python3": b"#!/bin/sh\nexit 0\n",
+    "stubs/python": b"#!/bin/sh\necho Python was not found >&2\nexit 49\n",
+    "stubs/py": f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'.encode(),
+    "no-python/python3": b"#!/bin/sh\nexit 0\n",
+    "no-python/python": b"#!/bin/sh\necho False\n",
+    "no-python/py": b"#!/bin/sh\nexit 1\n",
+    **dict.fromkeys(HOSTILE, APPROVAL),
+}
+
+
+class Told(NamedTuple):
+    """What is said about one report: a row of the summary and an annotation."""
+
+    report: str
+    rule: str = ""
+    line: str = ""
+
+
+class Case(NamedTuple):
+    """The inputs of the action, and what has to come of them."""
+
+    name: str
+    inputs: Dict[str, str]
+    code: int
+    verdict: str
+    decided: Tuple[str, str] = ("", "")
+    told: Tuple[Told, ...] = ()
+    path: str = ""  # a folder that comes first on PATH
+    proceed: bool = False  # continue-on-error
+
+
+def one(name: str, report: str, code: int, verdict: str, told: Told, **inputs: str) -> Case:
+    """A case with a single report."""
+    return Case(name, {"report": report, **inputs}, code, verdict, (told.rule, told.line), (told,))
+
+
+GOOD = Told("approve.md", "approved", "2")
+SECOND = GOOD._replace(report="second.md")
+BLOCK = Told("block.md", "blocked", "2")
+BACK = Told("taken-back.md", "not-last", "2")
+MISSING = Told("none-such.md")
+NO_TOKEN = Told("approve.md", "wrong-token", "2")
+WITH_TOKEN = Told("token.md", "wrong-token", "2")
+DECIDED = ("approved", "2")
+
+CASES: Tuple[Case, ...] = (
+    one("approve", "approve.md", 0, "APPROVE", GOOD),
+    one("block", "block.md", 3, "REQUEST_CHANGES", BLOCK),
+    one("ambiguous", "taken-back.md", 4, "AMBIGUOUS", BACK),
+    one("silent", "silent.md", 4, "none", Told("silent.md", "not-stated")),
+    one("missing", "none-such.md", 1, "none", MISSING),
+    one("a-folder", "folder", 1, "none", Told("folder")),
+    one("no-pattern", "folder/*.md", 1, "none", Told("folder/*.md")),
+    one("blank-lines-and-cr", "\r\napprove.md\r\n\n", 0, "APPROVE", GOOD),
+    Case("panel", {"report": "approve.md\nsecond.md"}, 0, "APPROVE", DECIDED, (GOOD, SECOND)),
+    Case("panel-block", {"report": "approve.md\nblock.md\n"}, 3, "REQUEST_CHANGES", ("blocked", "2"), (GOOD, BLOCK)),
+    Case("panel-missing", {"report": "approve.md\nnone-such.md\n"}, 1, "none", ("", ""), (GOOD, MISSING)),
+    Case("hostile", {"report": "\n".join(HOSTILE)}, 0, "APPROVE", DECIDED, tuple(
+        Told("./-" if name == "-" else name, *DECIDED) for name in HOSTILE
+    )),
+    Case("line-end", {"report": "line\nend.md"}, 1, "none", ("", ""), (Told("line"), Told("end.md"))),
+    Case("twice", {"report": "approve.md\n./approve.md"}, 2, "none"),
+    Case("no-report", {"report": " \n".strip(" ")}, 2, "none", told=(Told(""),)),
+    one("token", "token.md", 0, "APPROVE", Told("token.md", *DECIDED), token=TOKEN),
+    one("token-missing", "approve.md", 4, "AMBIGUOUS", NO_TOKEN, token=TOKEN),
+    one("token-other", "token.md", 4, "AMBIGUOUS", WITH_TOKEN, token=TOKEN[::-1]),
+    one("token-empty", "token.md", 4, "AMBIGUOUS", WITH_TOKEN, token=""),
+    Case("token-malformed", {"report": "token.md", "token": "$(touch owned)"}, 2, "none"),
+    one("diff", "of-diff.md", 0, "APPROVE", Told("of-diff.md", *DECIDED), diff="the.diff"),
+    one("diff-other", "of-diff.md", 4, "AMBIGUOUS", Told("of-diff.md", "wrong-token", "2"), diff="other.diff"),
+    one("diff-empty", "of-diff.md", 1, "none", Told("of-diff.md"), diff="empty.diff"),
+    one("diff-missing", "of-diff.md", 1, "none", Told("of-diff.md"), diff="none such $(touch owned)"),
+    Case("token-and-diff", {"report": "token.md", "token": TOKEN, "diff": "the.diff"}, 2, "none"),
+    one("proceed", "block.md", 3, "REQUEST_CHANGES", BLOCK)._replace(proceed=True),
+    one("python-stubs", "block.md", 3, "REQUEST_CHANGES", BLOCK)._replace(path="stubs"),
+    Case("no-python", {"report": "approve.md"}, 1, "none", told=(Told(""),), path="no-python"),
+)  # fmt: skip
+
+
+def with_python(path: str) -> Tuple[Case, Dict[str, bytes]]:
+    """The hostile case with another Python, and the files that put it first."""
+    folder = "with-" + hashlib.sha256(path.encode()).hexdigest()[:8]
+    case = next(case for case in CASES if case.name == "hostile")
+    return case._replace(name=folder, path=folder), {f"{folder}/python3": f'#!/bin/sh\nexec "{path}" "$@"\n'.encode()}
+
+
+# --- A workflow of them ---------------------------------------------------------------------------
+
+
+def job(case: Case, uses: str) -> Json:
+    """A job that runs the action, then a step that stands for the merge, and shows what later steps see."""
+    gate = {"id": "gate", "uses": uses, "with": case.inputs}
+    shown = '[ -e owned ] || printf "%s" "$GATE"'
+    steps: List[Json] = [
+        {"uses": "actions/checkout@v4.2.2"},
+        {"run": f'echo "$GITHUB_WORKSPACE/{case.path}" >>"$GITHUB_PATH"'},
+        {**gate, "continue-on-error": True} if case.proceed else gate,
+        {
+            "id": "merge",
+            "if": "steps.gate.outputs.verdict == 'APPROVE'" if case.proceed else "success()",
+            "run": "true",
+        },
+        {"id": "after", "if": "always()", "env": {"GATE": "${{ toJSON(steps.gate) }}"}, "run": shown},
+    ]
+    if not case.path:
+        del steps[1]
+    return {"runs-on": "ubuntu-latest", "env": {"PYTHONPATH": "${{ github.workspace }}/shadow"}, "steps": steps}
+
+
+class Seen(NamedTuple):
+    """What came of a job; everything in it is compared with what should have."""
+
+    job: Optional[str]
+    merged: bool
+    statuses: List[str]
+    later: Json
+    annotations: List[str]
+    rows: List[Told]
+    leaked: bool
+
+
+def expected(case: Case) -> Seen:
+    """What the documents promise for a case."""
+    outcome = "success" if case.code == 0 else "failure"
+    ended = "success" if case.proceed else outcome
+    names = ("verdict", "exit-code", "rule", "line")
+    values = dict(zip(names, (case.verdict, str(case.code), *case.decided)))
+    return Seen(
+        ended,
+        case.code == 0,
+        [f"exit status {case.code}"] if case.code else [],
+        {"outcome": outcome, "conclusion": ended, "outputs": values},
+        [f"{'notice' if t.rule == 'approved' else 'error'} {t.report}:{t.line}" for t in case.told],
+        [told._replace(report=told.report.replace("::", r":\x3a")) for told in case.told if told.report],
+        False,
+    )
+
+
+def seen(events: Sequence[Json]) -> Seen:
+    """What act's events say about one job."""
+    gate = [e for e in events if e.get("stepID") == ["gate", "check"]]
+    later = "".join(e["msg"] for e in events if e.get("stepID") == ["after"] and e.get("raw_output"))
+    commands = [e for e in gate if "command" in e and e["command"] not in {"set-output", "summary"}]
+    places = [(e["command"], e.get("kvPairs") or {}) for e in commands]
+    rows = "".join(e["content"] for e in gate if e.get("command") == "summary").splitlines()
+    return Seen(
+        next((e["jobResult"] for e in events if "jobResult" in e), None),
+        any(e.get("stepID") == ["merge"] and e.get("stepResult") == "success" for e in events),
+        [e["msg"] for e in gate if e["msg"].startswith("exit status ")],
+        json.loads(later, object_hook=mapped_only) if later.startswith("{") else {"?": later},
+        [f"{command} {at.get('file', '')}:{at.get('line', '')}" for command, at in places],
+        [row(cells) for cells in rows if not cells.startswith(("| report |", "| --- |")) and cells],
+        CANARY in json.dumps(events),
+    )
+
+
+def mapped(action: str) -> str:
+    """The action with other names for its outputs: act hands on those of the inner step, also where none is mapped."""
+    return re.sub(r"(?m)^  (?=[a-z-]+:\n    description: .*\n    value: )", "  mapped-", action)
+
+
+def mapped_only(entries: Json) -> Json:
+    """The outputs that were renamed, under their own names, if there are any."""
+    renamed = {name[len("mapped-") :]: value for name, value in entries.items() if name.startswith("mapped-")}
+    return renamed or entries
+
+
+def row(cells: str) -> Told:
+    """A row of the summary's table, as a browser shows its cells."""
+    report, _, rule, line = (html.unescape(cell).strip() for cell in cells.strip("|").split("|"))
+    return Told(report, rule, line)
+
+
+def differences(cases: Sequence[Case], jobs: Dict[str, List[Json]]) -> Dict[str, List[str]]:
+    """For each case, in what its job is not as it should be."""
+    result: Dict[str, List[str]] = {}
+    for case in cases:
+        wanted, got = expected(case), seen(jobs.get(case.name, []))
+        pairs = zip(Seen._fields, wanted, got)
+        result[case.name] = [f"{what}: {g!r}, not {w!r}" for what, w, g in pairs if w != g]
+    return result
+
+
+# --- Running --------------------------------------------------------------------------------------
+
+
+def clean(home: Path) -> Dict[str, str]:
+    """An environment with nothing of this one in it but where git, bash and Python are."""
+    return {
+        "HOME": str(home),
+        "PATH": os.pathsep.join([str(TOOLS), "/usr/local/bin", "/usr/bin", "/bin"]),
+        "PRE_COMMIT_HOME": str(home / "pre-commit"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org",
+        "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org",
+    }  # fmt: skip
+
+
+def call(home: Path, folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
+    """Run a command in the clean environment; what it prints comes together."""
+    return subprocess.run(
+        [str(word) for word in command],
+        check=False,
+        cwd=folder,
+        env=clean(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=200,
+    )
+
+
+def repository(home: Path, folder: Path, files: Dict[str, bytes]) -> Path:
+    """Make a repository of the files, and commit them."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(0o755 if content.startswith(b"#!") else 0o644)
+    for words in (["init", "-q", "-b", "main"], ["add", "-A", "-f"], ["commit", "-q", "-m", "All"]):
+        done = call(home, folder, "git", *words)
+        if done.returncode:
+            raise SystemExit(f"git {words[0]}: {done.stdout}")
+    return folder
+
+
+def project() -> Dict[str, bytes]:
+    """The files of this repository, as they stand here, without those of .ci/."""
+    names = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(names, check=True, cwd=HERE, stdout=subprocess.PIPE).stdout.decode()
+    paths = {name: HERE / name for name in listed.split("\0") if name and not name.startswith(".ci/")}
+    return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
+
+
+def act(home: Path, folder: Path, workflow: Path, consumed: Dict[str, Path]) -> Dict[str, List[Json]]:
+    """Run a workflow. Returns act's events for each job, by its id; of a matrix, by its name.
+
+    act exits with 0 where it skips a job, so nothing is made of its status.
+    """
+    runners = [f"{os_}-latest=-self-hosted" for os_ in ("ubuntu", "macos", "windows")]
+    words = [word for runner in runners for word in ("-P", runner)]
+    words += [word for uses, path in consumed.items() for word in ("--local-repository", f"{uses}={path}")]
+    words += ["--pull=false", "--container-daemon-socket", "-", "--no-cache-server", "--json"]
+    ran = call(home, folder, TOOLS / "act", "push", "-W", workflow, *words)
+    jobs: Dict[str, List[Json]] = {}
+    for line in ran.stdout.splitlines():
+        event = json.loads(line) if line.startswith("{") else {}
+        if "jobID" in event:
+            jobs.setdefault(event["job"] if event.get("matrix") else event["jobID"], []).append(event)
+    if not jobs:
+        raise SystemExit(f"act ran nothing: {ran.stdout}")
+    return jobs
+
+
+def workflow(folder: Path, jobs: Dict[str, Json]) -> Path:
+    """Write a workflow of the jobs. JSON is YAML, and quotes everything."""
+    path = folder / ".github" / "workflows" / "cases.yml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"on": "push", "jobs": jobs}, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+# --- What is checked ------------------------------------------------------------------------------
+
+
+class Bench(NamedTuple):
+    """A scratch folder, the files of the project, and those of the reports with the cases for them."""
+
+    home: Path
+    project: Dict[str, bytes]
+    files: Dict[str, bytes]
+    cases: Tuple[Case, ...]
+
+
+def cases(bench: Bench) -> List[str]:
+    """The cases with the action beside the reports, as one of another repository, and as a copy in a folder."""
+    troubles = []
+    copied = "./a copy, für uns"
+    renamed = {**bench.project, "action.yml": mapped(bench.project["action.yml"].decode()).encode()}
+    copy = {f"{copied[2:]}/{name}": content for name, content in renamed.items()}
+    source = repository(bench.home, bench.home / "action", bench.project)
+    for name, uses, files, chosen in (
+        ("own", "./", {**bench.files, **bench.project}, bench.cases),
+        ("consumer", CONSUMED, bench.files, bench.cases),
+        ("copy", copied, {**bench.files, **copy}, bench.cases[:4]),
+    ):
+        folder = repository(bench.home, bench.home / name, files)
+        path = workflow(folder, {case.name: job(case, uses) for case in chosen})
+        found = differences(chosen, act(bench.home, folder, path, {CONSUMED: source}))
+        troubles += [f"{uses} {case}: {what}" for case, whats in found.items() for what in whats]
+        print(f"uses: {uses}: {sum(not whats for whats in found.values())} of {len(found)} cases")
+    return troubles
+
+
+class Control(NamedTuple):
+    """A fault that one of the cases has to notice."""
+
+    what: str
+    case: str
+    old: str = ""  # what stands in action.yml
+    new: str = ""
+    edit: Callable[[Json], object] = lambda job: None
+
+
+CONTROLS = (
+    Control("the gate step is removed", "block", edit=lambda job: job["steps"].pop(-3)),
+    Control("the gate may fail", "block", edit=lambda job: job["steps"][-3].update({"continue-on-error": True})),
+    Control("the platform is not mapped", "approve", edit=lambda job: job.update({"runs-on": "none-such"})),
+    Control("the exit code is swallowed", "block", 'exit "$1"', "exit 0"),
+    Control("every failure is the same", "block", 'exit "$1"', '[ "$1" -eq 0 ] || exit 1'),
+    Control("an output is lost", "ambiguous", "steps.check.outputs.line", "steps.check.outputs.lines"),
+    Control("the report is part of the script", "hostile", '"$VERDICT_REPORT"', '"${{ inputs.report }}"'),
+    Control("the diff is part of the script", "diff-missing", '=$VERDICT_DIFF"', '=${{ inputs.diff }}"'),
+    Control("no end of options", "hostile", ' -- "${paths[@]}"', ' "${paths[@]}"'),
+    Control("paths are patterns", "no-pattern", '-- "${paths[@]}"', "-- ${paths[*]}"),
+    Control("a missing report is left out", "panel-missing", '[ -z "$path" ]', '[ ! -e "$path" ]'),
+    Control("standard input is a report", "hostile", "|| path=./-", "|| true"),
+    Control("the token is left out", "token-missing", "${VERDICT_TOKEN:+", "${NONE:+"),
+    Control("the diff is left out", "diff-empty", "${VERDICT_DIFF:+", "${NONE:+"),
+    Control("any Python will do", "python-stubs", '[ "$answer" = True ]', "true"),
+    Control("Python looks around", "block", "-I -B", "-B"),
+    Control("no summary, no annotation", "approve", "--github ", ""),
+    Control("the report is shown", "block", "status=0\n", 'status=0; cat "${paths[0]}"\n'),
+)
+
+
+def controls(bench: Bench) -> List[str]:
+    """The controls that no case notices: each in a job of its own, some with an action of its own."""
+    known = {case.name: case for case in CASES}
+    jobs, own, sources = {}, [], {}
+    for number, control in enumerate(CONTROLS):
+        name = f"control-{number}"
+        action = bench.project["action.yml"].decode()
+        if action.count(control.old) != 1 and control.old:
+            return [f"{control.what}: not once in action.yml: {control.old}"]
+        files = {**bench.project, "action.yml": mapped(action.replace(control.old, control.new, 1)).encode()}
+        uses = f"OWNER/{name}@v1"
+        sources[uses] = repository(bench.home, bench.home / name, files)
+        own.append(known[control.case]._replace(name=name))
+        jobs[name] = job(own[-1], uses)
+        control.edit(jobs[name])
+    folder = repository(bench.home, bench.home / "controls", bench.files)
+    found = differences(own, act(bench.home, folder, workflow(folder, jobs), sources))
+    print(f"{sum(map(bool, found.values()))} of {len(CONTROLS)} faults noticed")
+    return [f"not noticed: {control.what}" for control, whats in zip(CONTROLS, found.values()) if not whats]
+
+
+def own_gate(bench: Bench) -> List[str]:
+    """The workflow in which this repository gates its sample reports, and the same with a wrong expectation."""
+    path = ".github/workflows/gate.yml"
+    right = bench.project[path]
+    wrong = right.replace(b"silent: failure 4 ", b"silent: success 0 ")
+    troubles = []
+    for content, result in ((right, "success"), (wrong, "failure")):
+        folder = repository(bench.home, bench.home / f"gate-{result}", {**bench.project, path: content})
+        jobs = act(bench.home, folder, folder / path, {})
+        ended = {name: [e["jobResult"] for e in events if "jobResult" in e] for name, events in jobs.items()}
+        print(f"gate.yml, to end in {result}: {len(ended)} jobs")
+        if len(ended) != 3 or any(results != [result] for results in ended.values()):
+            troubles.append(f"{path}, to end in {result}: {ended}")
+    return troubles
+
+
+FAULTY = """on: push
+jobs:
+  a:
+    runs-on: ubuntu-latest
+    runs-off: none
+    steps:
+      - run: echo ${{ github.event.issue.title }} ${{ steps.none.outputs.x }}
+"""
+
+
+def linters(bench: Bench) -> List[str]:
+    """Each linter finds nothing in the files here, and something in a faulty one."""
+    folder = repository(bench.home, bench.home / "lint", bench.project)
+    workflows = sorted(n for n in bench.project if re.match(r"(\.github|examples)/workflows/[^/]+\.ya?ml$", n))
+    faulty = bench.home / "faulty.yml"
+    faulty.write_text(FAULTY, encoding="utf-8")
+    jobs = (
+        # Without its rules for security: those are zizmor's, which has a list of what is ignored and why.
+        ("jactionlint", ["--profile", "correctness"], [*workflows, "action.yml"]),
+        ("zizmor", ["--quiet", "--offline", "--strict-collection"], [*workflows, "action.yml"]),
+        ("check-jsonschema", ["--builtin-schema", "vendor.github-workflows"], workflows),
+        ("check-jsonschema", ["--builtin-schema", "vendor.github-actions"], ["action.yml"]),
+        ("pre-commit", ["validate-manifest"], [".pre-commit-hooks.yaml"]),
+    )
+    troubles = []
+    for tool, options, files in jobs:
+        ran = call(bench.home, folder, TOOLS / tool, *options, *files)
+        troubles += [f"{tool}:\n{ran.stdout}"] if ran.returncode else []
+        # The suffix is part of the answer, so the faulty file takes the place of the first that is checked.
+        shutil.copy(faulty, folder / files[0])
+        troubles += (
+            [] if call(bench.home, folder, TOOLS / tool, *options, files[0]).returncode else [f"{tool} is blind"]
+        )
+        (folder / files[0]).write_bytes(bench.project[files[0]])
+        print(f"{tool} {' '.join(options)}: {len(files)} files")
+    return troubles
+
+
+# --- The hook -------------------------------------------------------------------------------------
+
+
+def hook(bench: Bench) -> List[str]:
+    """The hook through pre-commit, on a stored review of what is pushed: tried out, and as a user installs it."""
+    home = bench.home
+    source = repository(home, home / "hooks", bench.project)
+    work = repository(home, home / "work", {"a.txt": b"1\n"})
+    revision = call(home, source, "git", "rev-parse", "HEAD").stdout.strip()
+    config = {"repos": [{"repo": str(source), "rev": revision, "hooks": [{"id": "verdict-pre-push"}]}]}
+    (work / ".pre-commit-config.yaml").write_text(json.dumps(config), encoding="utf-8")
+    (work / ".git" / "info" / "exclude").write_text("/review.md\n/the.diff\n", encoding="utf-8")
+    steps: List[Tuple[str, bool, List[object]]] = [
+        ("a remote", True, ["git", "init", "-q", "--bare", home / "remote.git"]),
+        ("a remote", True, ["git", "remote", "add", "origin", home / "remote.git"]),
+        ("first push", True, ["git", "push", "-q", "origin", "main"]),
+        ("commit", True, ["git", "add", "-A"]),
+        ("commit", True, ["git", "commit", "-q", "-m", "A change"]),
+        ("install", True, [TOOLS / "pre-commit", "install", "-t", "pre-push"]),
+        ("set", True, ["git", "config", "verdict.report", "review.md"]),
+    ]
+    attempt = [TOOLS / "pre-commit", "try-repo", source, "verdict-pre-push", "--hook-stage", "pre-push"]
+    attempt += ["--from-ref", "HEAD~1", "--to-ref", "HEAD"]
+    push: List[object] = ["git", "push", "-q", "origin", "main"]
+    tries = {"try-repo": attempt, "push": push}
+    steps += [(f"{name}, no review", False, words) for name, words in tries.items()]
+    steps += [
+        ("set", True, ["git", "config", "verdict.saveDiff", work / "the.diff"]),
+        ("push that saves the diff", False, push),
+        ("unset", True, ["git", "config", "--unset", "verdict.saveDiff"]),
+    ]
+    troubles = perform(home, work, steps)
+    approve(work, (work / "the.diff").read_bytes() + b" ")
+    troubles += perform(home, work, [(f"{name}, stale review", False, words) for name, words in tries.items()])
+    before = call(home, work, "git", "rev-parse", "HEAD~1").stdout
+    if call(home, home / "remote.git", "git", "rev-parse", "main").stdout != before:
+        troubles.append("a blocked push has reached the remote")
+    approve(work, (work / "the.diff").read_bytes())
+    troubles += perform(home, work, [(f"{name}, fresh review", True, words) for name, words in tries.items()])
+    after = call(home, work, "git", "rev-parse", "HEAD").stdout
+    if call(home, home / "remote.git", "git", "rev-parse", "main").stdout != after:
+        troubles.append("an allowed push has not reached the remote")
+    return troubles
+
+
+def approve(work: Path, diff: bytes) -> None:
+    """Store an approval of the diff."""
+    token = hashlib.sha256(diff).hexdigest()[:16]
+    (work / "review.md").write_text(f"Fine.\n\n===VERDICT=== APPROVE {token}\n", encoding="utf-8")
+
+
+def perform(home: Path, work: Path, steps: Sequence[Tuple[str, bool, Sequence[object]]]) -> List[str]:
+    """Run the commands; what did not pass or was not blocked as it should have been. A block has to be the hook's."""
+    troubles = []
+    for name, passes, words in steps:
+        ran = call(home, work, *words)
+        blocked = ran.returncode != 0 and "verdict pre-push: blocked: " in ran.stdout
+        if (ran.returncode == 0) != passes or blocked == passes:
+            troubles.append(f"{name}: status {ran.returncode}\n{ran.stdout}")
+        if words[0] != "git" or "push" in words:
+            print(f"{name}: {'passed' if ran.returncode == 0 else 'blocked'}")
+    return troubles
+
+
+def main(pythons: Sequence[str]) -> int:
+    """Run all of it; what is wrong is printed at the end. Returns the exit status."""
+    others = [with_python(path) for path in pythons]
+    files = dict(FILES)
+    for _, more in others:
+        files.update(more)
+    troubles = []
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "über-\N{BUG}"  # a part of every path; act itself takes no blanks there
+        home.mkdir()
+        bench = Bench(home, project(), files, (*CASES, *(case for case, _ in others)))
+        for check in (cases, controls, own_gate, linters, hook):
+            found = check(bench)
+            print(*[f"FAILED {trouble}" for trouble in found], sep="\n", end="\n" if found else "")
+            troubles += found
+    print(f"not run: {(__doc__ or '').split('cannot show:')[1].strip()}")
+    return 1 if troubles else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
