@@ -1725,7 +1725,7 @@ class CommandTest(unittest.TestCase):
 
 # --- The documents --------------------------------------------------------------------------------
 
-README, AGENTS = HERE / "README.md", HERE / "AGENTS.md"
+README, AGENTS, ACTION = HERE / "README.md", HERE / "AGENTS.md", HERE / "action.yml"
 ABSENT = "the document is not here: the parser and its test were copied without it"
 WITHIN = "VERDICT_CONTRACT_DOCUMENTS"  # set while a document's commands run, so that they do not run it once more
 
@@ -1734,6 +1734,18 @@ def rule_table() -> str:
     """The rule table as the README shows it."""
     rows = [f"| `{rule.id}` | {rule.verdict or 'none'} | {rule.when} |" for rule in RULES]
     return "\n".join(["| rule | verdict | holds when |", "| --- | --- | --- |", *rows])
+
+
+def action_table() -> str:
+    """The table of the action's inputs and outputs as the README shows it."""
+    rows = []
+    for kind in ("input", "output"):
+        _, _, rest = ACTION.read_text(encoding="utf-8").partition(f"\n{kind}s:\n")
+        for name, told, more in re.findall(
+            r"^  ([a-z-]+):\n    description: (.*)\n    (.*)$", rest.split("\n\n")[0], re.MULTILINE
+        ):
+            rows.append(f"| `{name}` | {kind}{', required' * (more == 'required: true')} | {told} |")
+    return "\n".join(["| name | | |", "| --- | --- | --- |", *rows])
 
 
 def table(document: str, name: str) -> List[List[str]]:
@@ -1787,6 +1799,23 @@ class DocumentTest(unittest.TestCase):
             self.assertEqual(f"{verdict or 'none'}, exit {exit_code(verdict)} ({rule})", said, reply)
             self.assertEqual("pass" if re.search("VERDICT.*APPROVE", report) else "fail", grep, reply)
             COUNTED["README replies"] += 1
+
+    @unittest.skipUnless(README.exists() and ACTION.exists(), ABSENT)
+    def test_readme_action(self) -> None:
+        _, _, rest = README.read_text(encoding="utf-8").partition("<!-- action -->\n")
+        self.assertEqual(action_table(), rest.partition("\n<!-- /action -->")[0])
+        names = re.findall(r"^\| `([a-z-]+)` \| (\w+)", action_table(), re.MULTILINE)
+        self.assertEqual({"report", "token", "diff"}, {name for name, kind in names if kind == "input"})
+        outputs = dict(line.split("=", 1) for line in verdict_check.outputs([], None, 1).splitlines())
+        self.assertEqual(set(outputs), {name for name, kind in names if kind == "output"})
+        for name in outputs:  # the value of each is that of the step inside which has its name
+            self.assertIn(f"    value: ${{{{ steps.check.outputs.{name} }}}}\n", ACTION.read_text(encoding="utf-8"))
+
+    @unittest.skipUnless(README.exists() and ACTION.exists(), ABSENT)
+    def test_action_keeps_inputs_out_of_its_script(self) -> None:
+        _, _, script = ACTION.read_text(encoding="utf-8").partition("\n      run: |\n")
+        self.assertIn("verdict_check.py", script)
+        self.assertNotIn("${{", script)
 
     @unittest.skipUnless(README.exists(), ABSENT)
     def test_readme_python_sessions(self) -> None:

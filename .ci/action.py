@@ -210,17 +210,24 @@ def seen(events: Sequence[Json]) -> Seen:
     gate = [e for e in events if e.get("stepID") == ["gate", "check"]]
     later = "".join(e["msg"] for e in events if e.get("stepID") == ["after"] and e.get("raw_output"))
     commands = [e for e in gate if "command" in e and e["command"] not in {"set-output", "summary"}]
-    places = [(e["command"], e.get("kvPairs") or {}) for e in commands]
     rows = "".join(e["content"] for e in gate if e.get("command") == "summary").splitlines()
     return Seen(
         next((e["jobResult"] for e in events if "jobResult" in e), None),
         any(e.get("stepID") == ["merge"] and e.get("stepResult") == "success" for e in events),
         [e["msg"] for e in gate if e["msg"].startswith("exit status ")],
         json.loads(later, object_hook=mapped_only) if later.startswith("{") else {"?": later},
-        [f"{command} {at.get('file', '')}:{at.get('line', '')}" for command, at in places],
+        [annotated(e["raw"]) for e in commands],
         [row(cells) for cells in rows if not cells.startswith(("| report |", "| --- |")) and cells],
         CANARY in json.dumps(events),
     )
+
+
+def annotated(command: str) -> str:
+    """Kind, file and line of a command to the log, decoded as a hosted runner does; act decodes in any order."""
+    kind, file, line = re.findall(r"\A::(\w+)(?: file=(.*?))?(?:,line=(\d+))?::", command)[0]
+    for code in ("%0D", "%0A", "%3A", "%2C", "%25"):
+        file = file.replace(code, chr(int(code[1:], 16)))
+    return f"{kind} {file}:{line}"
 
 
 def mapped(action: str) -> str:
@@ -372,6 +379,10 @@ class Control(NamedTuple):
     edit: Callable[[Json], object] = lambda job: None
 
 
+SOUND = (
+    Control("a command that does nothing", "no-command", '"$GITHUB_ACTION_PATH/verdict_check.py"', "/dev/null"),
+    Control("nothing", "approve"),
+)
 CONTROLS = (
     Control("the gate step is removed", "block", edit=lambda job: job["steps"].pop(-3)),
     Control("the gate may fail", "block", edit=lambda job: job["steps"][-3].update({"continue-on-error": True})),
@@ -395,24 +406,44 @@ CONTROLS = (
 
 
 def controls(bench: Bench) -> List[str]:
-    """The controls that no case notices: each in a job of its own, some with an action of its own."""
-    known = {case.name: case for case in CASES}
+    """Faults that no case notices, and changes that are none and look like one: each in a job of its own."""
+    nothing = Case("no-command", {"report": "approve.md"}, 1, "none", told=(Told(""),))
+    known = {case.name: case for case in (*CASES, nothing)}
     jobs, own, sources = {}, [], {}
-    for number, control in enumerate(CONTROLS):
+    for number, control in enumerate(CONTROLS + SOUND):
         name = f"control-{number}"
         action = bench.project["action.yml"].decode()
-        if action.count(control.old) != 1 and control.old:
+        if control.old and action.count(control.old) != 1:
             return [f"{control.what}: not once in action.yml: {control.old}"]
-        files = {**bench.project, "action.yml": mapped(action.replace(control.old, control.new, 1)).encode()}
+        changed = mapped(action.replace(control.old, control.new, 1) if control.old else action)
         uses = f"OWNER/{name}@v1"
-        sources[uses] = repository(bench.home, bench.home / name, files)
+        sources[uses] = repository(bench.home, bench.home / name, {**bench.project, "action.yml": changed.encode()})
         own.append(known[control.case]._replace(name=name))
         jobs[name] = job(own[-1], uses)
         control.edit(jobs[name])
     folder = repository(bench.home, bench.home / "controls", bench.files)
-    found = differences(own, act(bench.home, folder, workflow(folder, jobs), sources))
-    print(f"{sum(map(bool, found.values()))} of {len(CONTROLS)} faults noticed")
-    return [f"not noticed: {control.what}" for control, whats in zip(CONTROLS, found.values()) if not whats]
+    found = list(differences(own, act(bench.home, folder, workflow(folder, jobs), sources)).values())
+    print(f"{sum(map(bool, found[: len(CONTROLS)]))} of {len(CONTROLS)} faults noticed")
+    troubles = [f"not noticed: {control.what}" for control, whats in zip(CONTROLS, found) if not whats]
+    return troubles + [f"{c.what}: {what}" for c, whats in zip(SOUND, found[len(CONTROLS) :]) for what in whats]
+
+
+def documented(bench: Bench) -> List[str]:
+    """The README's lines, as they stand there, in a job: with two approvals, and with a refusal for one of them."""
+    lines = re.findall(r"(?ms)^```yaml\n(- uses: OWNER/.*?)^```$", bench.project["README.md"].decode())
+    if len(lines) != 1:
+        return [f"README.md: {len(lines)} blocks that use the action, not 1"]
+    text = "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n    - uses: actions/checkout@v4.2.2\n"
+    text += re.sub("(?m)^", "    ", lines[0]).rstrip() + "\n"
+    path, troubles = ".github/workflows/readme.yml", []
+    for first, result in (("approve.md", "success"), ("block.md", "failure")):
+        files = {"first.md": FILES[first], "second.md": FILES["second.md"], path: text.encode()}
+        folder = repository(bench.home, bench.home / f"readme-{result}", files)
+        events = act(bench.home, folder, folder / path, {CONSUMED: bench.home / "action"})["a"]
+        print(f"README.md, {first}: {seen(events).job}")
+        if seen(events).job != result:
+            troubles.append(f"README.md, {first}: {seen(events).job}, not {result}")
+    return troubles
 
 
 def own_gate(bench: Bench) -> List[str]:
@@ -437,33 +468,46 @@ jobs:
     runs-on: ubuntu-latest
     runs-off: none
     steps:
-      - run: echo ${{ github.event.issue.title }} ${{ steps.none.outputs.x }}
+      - run: if [ ${{ github.event.issue.title }} = ]
 """
+
+
+def unargued(content: bytes) -> List[str]:
+    """The lines that ignore a finding without its name, or without an argument behind it or in a comment right above."""
+    lines = ["", *content.decode().splitlines()]
+    ignoring = [pair for pair in zip(lines, lines[1:]) if "zizmor: ignore" in pair[1]]
+    named, argued = r"zizmor: ignore\[[a-z-]+\]", r"zizmor: ignore\[[a-z-]+\] +\S"
+    return [line.strip() for above, line in ignoring if not re.search(named if "# " in above else argued, line)]
 
 
 def linters(bench: Bench) -> List[str]:
     """Each linter finds nothing in the files here, and something in a faulty one."""
     folder = repository(bench.home, bench.home / "lint", bench.project)
-    workflows = sorted(n for n in bench.project if re.match(r"(\.github|examples)/workflows/[^/]+\.ya?ml$", n))
+    every = sorted(n for n in bench.project if re.match(r"(\.github|examples)/workflows/[^/]+\.ya?ml$", n))
+    gitlab = [name for name in every if "gitlab" in name]
+    workflows = [name for name in every if name not in gitlab]
     faulty = bench.home / "faulty.yml"
     faulty.write_text(FAULTY, encoding="utf-8")
     jobs = (
         # Without its rules for security: those are zizmor's, which has a list of what is ignored and why.
-        ("jactionlint", ["--profile", "correctness"], [*workflows, "action.yml"]),
-        ("zizmor", ["--quiet", "--offline", "--strict-collection"], [*workflows, "action.yml"]),
-        ("check-jsonschema", ["--builtin-schema", "vendor.github-workflows"], workflows),
-        ("check-jsonschema", ["--builtin-schema", "vendor.github-actions"], ["action.yml"]),
-        ("pre-commit", ["validate-manifest"], [".pre-commit-hooks.yaml"]),
+        ("jactionlint", ["--profile", "correctness"], [*workflows, "action.yml"], "[shellcheck]"),
+        ("zizmor", ["--quiet", "--offline", "--strict-collection"], [*workflows, "action.yml"], "template-injection"),
+        ("check-jsonschema", ["--builtin-schema", "vendor.github-workflows"], workflows, "runs-off"),
+        ("check-jsonschema", ["--builtin-schema", "vendor.github-actions"], ["action.yml"], "'runs' is a required"),
+        ("check-jsonschema", ["--builtin-schema", "vendor.gitlab-ci"], gitlab, "$.jobs"),
+        ("pre-commit", ["validate-manifest"], [".pre-commit-hooks.yaml"], "File .pre-commit-hooks.yaml"),
     )
-    troubles = []
-    for tool, options, files in jobs:
+    troubles = [f"{name}: {line}: without its argument" for name in workflows for line in unargued(bench.project[name])]
+    for tool, options, files, word in jobs:
+        if not files:
+            continue
         ran = call(bench.home, folder, TOOLS / tool, *options, *files)
         troubles += [f"{tool}:\n{ran.stdout}"] if ran.returncode else []
         # The suffix is part of the answer, so the faulty file takes the place of the first that is checked.
         shutil.copy(faulty, folder / files[0])
-        troubles += (
-            [] if call(bench.home, folder, TOOLS / tool, *options, files[0]).returncode else [f"{tool} is blind"]
-        )
+        answer = call(bench.home, folder, TOOLS / tool, *options, files[0])
+        if answer.returncode == 0 or word not in answer.stdout:
+            troubles.append(f"{tool} does not find {word} in a faulty file:\n{answer.stdout}")
         (folder / files[0]).write_bytes(bench.project[files[0]])
         print(f"{tool} {' '.join(options)}: {len(files)} files")
     return troubles
@@ -479,7 +523,7 @@ def hook(bench: Bench) -> List[str]:
     work = repository(home, home / "work", {"a.txt": b"1\n"})
     revision = call(home, source, "git", "rev-parse", "HEAD").stdout.strip()
     config = {"repos": [{"repo": str(source), "rev": revision, "hooks": [{"id": "verdict-pre-push"}]}]}
-    (work / ".pre-commit-config.yaml").write_text(json.dumps(config), encoding="utf-8")
+    (work / ".pre-commit-config.yaml").write_text(json.dumps(config, ensure_ascii=False), encoding="utf-8")
     (work / ".git" / "info" / "exclude").write_text("/review.md\n/the.diff\n", encoding="utf-8")
     steps: List[Tuple[str, bool, List[object]]] = [
         ("a remote", True, ["git", "init", "-q", "--bare", home / "remote.git"]),
@@ -501,6 +545,8 @@ def hook(bench: Bench) -> List[str]:
         ("unset", True, ["git", "config", "--unset", "verdict.saveDiff"]),
     ]
     troubles = perform(home, work, steps)
+    if troubles:
+        return troubles
     approve(work, (work / "the.diff").read_bytes() + b" ")
     troubles += perform(home, work, [(f"{name}, stale review", False, words) for name, words in tries.items()])
     before = call(home, work, "git", "rev-parse", "HEAD~1").stdout
@@ -544,7 +590,7 @@ def main(pythons: Sequence[str]) -> int:
         home = Path(folder) / "über-\N{BUG}"  # a part of every path; act itself takes no blanks there
         home.mkdir()
         bench = Bench(home, project(), files, (*CASES, *(case for case, _ in others)))
-        for check in (cases, controls, own_gate, linters, hook):
+        for check in (cases, controls, documented, own_gate, linters, hook):
             found = check(bench)
             print(*[f"FAILED {trouble}" for trouble in found], sep="\n", end="\n" if found else "")
             troubles += found
