@@ -126,6 +126,7 @@ CASES: Tuple[Case, ...] = (
     Case("panel", {"report": "approve.md\nsecond.md"}, 0, "APPROVE", DECIDED, (GOOD, SECOND)),
     Case("panel-block", {"report": "approve.md\nblock.md\n"}, 3, "REQUEST_CHANGES", ("blocked", "2"), (GOOD, BLOCK)),
     Case("panel-missing", {"report": "approve.md\nnone-such.md\n"}, 1, "none", ("", ""), (GOOD, MISSING)),
+    Case("panel-block-missing", {"report": "none-such.md\nblock.md"}, 1, "none", ("", ""), (MISSING, BLOCK)),
     Case("hostile", {"report": "\n".join(HOSTILE)}, 0, "APPROVE", DECIDED, tuple(
         Told("./-" if name == "-" else name, *DECIDED) for name in HOSTILE
     )),
