@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import contextlib
+import datetime
 import doctest
 import hashlib
 import html
@@ -1788,6 +1789,16 @@ class DocumentTest(unittest.TestCase):
     def test_readme_names_every_rule(self) -> None:
         text = README.read_text(encoding="utf-8")
         self.assertEqual([], [rule.id for rule in RULES if not re.search(rf"(?<![\w-]){rule.id}(?![\w-])", text)])
+
+    @unittest.skipUnless(README.exists() and "<!-- tested -->" in README.read_text(encoding="utf-8"), ABSENT)
+    def test_readme_figures_have_a_program_a_number_and_a_date(self) -> None:
+        rows = table(README.read_text(encoding="utf-8"), "tested")
+        self.assertTrue(rows)
+        for _, command, figures, date in rows:
+            self.assertRegex(figures, r"\d")
+            self.assertLessEqual(datetime.date.fromisoformat(date), datetime.date.today())
+            program = HERE / command.split()[1]
+            self.assertTrue(program.exists() or not program.parent.exists(), command)
 
     @unittest.skipUnless(README.exists() and "<!-- failures -->" in README.read_text(encoding="utf-8"), ABSENT)
     def test_readme_failures(self) -> None:

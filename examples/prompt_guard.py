@@ -14,10 +14,12 @@ verdict_contract.py is looked for beside this file, then in its parent folder, a
 
 It is a lint for text of your own, against the rule that was copied long ago and the example left in: a model that
 was told two rules follows either. Give it the prompt without the diff: a diff may well hold verdict lines, which the
-token makes harmless. It looks for English words that stand near each other, and knows no sense. It cannot see a rule
-in other words or in another language ("answer yes or no"), an order to approve whatever the change holds, a sentence
-that takes the rule back ("ignore the last paragraph"), a quotation that is opened by anything but a fence or a comment,
-or what a client adds, cuts off or expands on the way.
+token makes harmless. It looks for English words that stand near each other, and knows no sense. So the words of the
+verdict in capitals are refused wherever they stand, also where they are meant well: write them in small letters. It
+cannot see a rule in other words or in another language ("answer yes or no", "finish with LGTM"), one whose words stand
+far apart or in small letters ("approve what compiles"), one for a first or last line that does not say of what, an
+order to approve whatever the change holds, a sentence that takes the rule back ("ignore the last paragraph"), a
+quotation that is opened by anything but a fence or a comment, or what a client adds, cuts off or expands on the way.
 
 Standard library only. Run on Linux; nothing in it is meant for POSIX alone, but it was not run on Windows.
 """
@@ -31,7 +33,7 @@ import sys
 import unicodedata
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
-from typing import Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 _HERE = os.path.dirname(os.path.realpath(__file__))
 if "verdict_contract" not in sys.modules:  # the working folder may hold another one
@@ -79,31 +81,49 @@ def _left_open(text: str) -> Optional[int]:
     return reading.line if reading.rule == "open-block" else None
 
 
+def _disguises(line: str) -> bool:
+    """Whether a word of the line is a word of the verdict in look-alikes, as the parser takes them."""
+    words = (word for word in re.findall(r"\w+", line) if not word.isascii())
+    return any(read_verdict(f"===VERDICT=== {word}").rule != "unknown-value" for word in words)
+
+
 # --- Words that tell a reviewer how to state a verdict --------------------------------------------
 
-_APPROVES = rf"(?:\b{APPROVE}D?\b|(?i:[\"'`*]{APPROVE}D?[\"'`*]))"  # "approve" in plain small letters is prose
-_REFUSES = rf"(?:\b{REQUEST_CHANGES.replace('_', '[_ -]?')}\b|(?i:\b{REQUEST_CHANGES}\b))"
+_APPROVAL_WORD = rf"{APPROVE}D?"
+_REFUSAL_WORD = rf"(?:{REQUEST_CHANGES.replace('_', '[_ -]?')}|CHANGES[_ -]?REQUESTED)"
+_APPROVES = rf"(?:\b{_APPROVAL_WORD}\b|(?i:[\"'`*]{_APPROVAL_WORD}[\"'`*]))"  # in plain small letters it is prose
+_REFUSES = rf"(?:\b{_REFUSAL_WORD}\b|(?i:\b{REQUEST_CHANGES}\b))"
 _VALUE = rf"(?:{_APPROVES}|{_REFUSES})"
 _LABEL = r"(?i:(?<![^\W_])VERDICT(?![^\W_]))"
 _NEAR = r"(?:(?!\n[ \t]*\n)[\s\S]){0,120}?"  # within a paragraph; bounded, so that the search stays linear
-_REPLY = r"(?:(?:your|the|each|every|this)\s+)?(?:reply|review|answer|response|report|message|output)"
+_BESIDE = r"[\s\S]{1,16}?"
+_CLAUSE = r"(?:(?!\n[ \t]*\n|[.!?;]\s)[\s\S]){0,80}?"  # within a sentence
+_REPLY = r"(?:(?:(?:the|each|every|this)\s+)?(?:reply|answer|response)|(?:the|each|every|this)\s+review)"
+_YOURS = rf"(?i:\b(?:your|{_REPLY})\b)"
+_LINE = r"(?i:\b(?:first|last|final)\s+(?:line|word)\b)"
+
+_CAPITALS = "a word of the verdict, in capitals, outside of the prompt rule"
 
 # fmt: off
 _ROWS: Tuple[Tuple[str, str], ...] = (
     (r"(?i:(?<!=)==+[ \t]*VERDICT[ \t]*==)",
      "the marker stands outside of the prompt rule"),
-    (rf"{_LABEL}[])\"'`*_ \t]{{0,8}}[:=]",
+    (rf"(?:(?<![\"'`]){_LABEL}|{_LABEL}(?!:[\"'`]))[])\"'`*_ \t]{{0,8}}[:=]|{_YOURS}{_CLAUSE}{_LABEL}:",
      "an older rule: a label for the verdict"),
     (rf"{_LABEL}{_NEAR}{_VALUE}|{_VALUE}{_NEAR}{_LABEL}",
      "an older rule: the verdict and a value"),
     (rf"{_APPROVES}{_NEAR}{_REFUSES}|{_REFUSES}{_NEAR}{_APPROVES}",
      "an older rule: both values"),
+    (rf"(?i:\b{_APPROVAL_WORD}\b{_BESIDE}\b{_REFUSAL_WORD}\b|\b{_REFUSAL_WORD}\b{_BESIDE}\b{_APPROVAL_WORD}\b)",
+     "an older rule: both values"),
     (rf"[:=][ \t\"'`*_(<]*{_VALUE}",
      "an older rule: a label and a value"),
-    (rf"(?i:\b(?:begin|start|end|finish|close|conclude)\s+{_REPLY}\s+(?:with|in|by)\b)",
+    (rf"(?i:\b(?:begin|start|end|finish|close|conclude)\s+(?:your\s+\w+|{_REPLY})\s+(?:with|in|by)\b)",
      "another rule for how the reply begins or ends"),
-    (rf"(?i:\b(?:first|last|final)\s+(?:line|word)\s+(?:(?:of|in)\s+{_REPLY}|must|should|shall|has\s+to)\b)",
+    (rf"{_LINE}{_CLAUSE}{_YOURS}|{_YOURS}{_CLAUSE}{_LINE}",
      "another rule for how the reply begins or ends"),
+    (rf"(?<![^\W_])(?:{_APPROVAL_WORD}|{_REFUSAL_WORD})(?![^\W_])",
+     _CAPITALS),
 )
 # fmt: on
 
@@ -173,18 +193,26 @@ def _misplaced(text: str, rule: str) -> Dict[int, str]:
 def _problems(text: str) -> Dict[int, str]:
     """The first thing that is wrong on each line of text that should hold no rule."""
     found: Dict[int, str] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        what = "holds characters that do not show" if _hidden(line) else _reads_as_verdict(line)
-        if what:
-            found[number] = what
+    for number, shown in enumerate(text.split("\n"), 1):
+        what = "holds characters that do not show" if _hidden(shown) else _reads_as_verdict(shown)
+        if what or _disguises(shown):
+            found[number] = what or _CAPITALS
     seen = _seen(text)
     for row, what in _ROWS:
-        for match in re.finditer(row, seen):
-            found.setdefault(_line(seen, match.start()), what)
+        for line in _lines_of(row, seen):
+            found.setdefault(line, what)
     fence = _left_open(text)
     if fence:
         found.setdefault(fence, "opens a code fence or comment that is never closed")
     return found
+
+
+def _lines_of(row: str, text: str) -> Iterator[int]:
+    """The line of each match; counted on from the one before, since from the start is quadratic."""
+    line, counted = 1, 0
+    for match in re.finditer(row, text):
+        line, counted = line + text.count("\n", counted, match.start()), match.start()
+        yield line
 
 
 def _as_text(text: str) -> str:

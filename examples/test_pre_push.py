@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import re
 import shutil
@@ -87,9 +88,10 @@ class Case(unittest.TestCase):
         os.mkdir(self.log)
         os.mkdir(self.temporary)
         self.install(os.path.join(self.root, "tools"))
-        self.git("init", "-q", "--bare", self.remote, cwd=self.root)
+        compileall.compile_dir(os.path.join(self.root, "tools"), quiet=2)  # once, and not again in each test
+        self.git("init", "-q", "--template=", "--bare", self.remote, cwd=self.root)
         self.git("symbolic-ref", "HEAD", "refs/heads/main", cwd=self.remote)
-        self.git("init", "-q", self.clone, cwd=self.root)
+        self.git("init", "-q", "--template=", self.clone, cwd=self.root)
         self.git("symbolic-ref", "HEAD", "refs/heads/main")
         self.git("remote", "add", "origin", "../remote.git")
         self.commit("first", "old = 1\n")
@@ -328,6 +330,17 @@ class PushTest(Case):
         self.assert_blocked(self.push("origin", "main:new"), "refs/heads/new: new, and not comparable")
         self.assert_pushed(self.push("origin", "main"), "refs/heads/main", commit)
 
+    def test_a_new_ref_for_another_url_than_is_fetched_from_blocks(self) -> None:
+        other = os.path.join(self.root, "other.git")
+        self.git("clone", "-q", "--bare", self.remote, other, cwd=self.root)
+        commit = self.commit("second", "old = 2\n")
+        self.git("config", "remote.origin.pushurl", other)
+        self.assert_blocked(self.push("origin", "main:new"), "refs/heads/new: new, and pushed to another URL")
+        self.assertEqual(self.push("origin", "main").status, 0)
+        self.assertEqual(self.git("rev-parse", "main", cwd=other), commit)
+        self.git("config", "remote.origin.pushurl", "../remote.git")
+        self.assert_pushed(self.push("origin", "main:new"), "refs/heads/new", commit)
+
     def test_what_the_remote_has_must_be_here(self) -> None:
         other = os.path.join(self.root, "other")
         self.git("clone", "-q", self.remote, other, cwd=self.root)
@@ -406,6 +419,33 @@ class SettingsTest(Case):
     def test_both(self) -> None:
         self.git("config", "verdict.report", "report.txt")
         self.assert_blocked(self.push("origin", "main"), "are both set")
+
+    def test_several_values(self) -> None:
+        self.git("config", "--add", "verdict.reviewer", "true")
+        self.assert_blocked(self.push("origin", "main"), "verdict.reviewer has several values")
+        self.git("config", "--unset-all", "verdict.reviewer")
+        for _ in range(2):
+            self.git("config", "--add", "verdict.report", "report.txt")
+        self.assert_blocked(self.push("origin", "main"), "verdict.report has several values")
+
+    def test_a_reviewer_that_the_tree_chooses(self) -> None:
+        self.git("config", "--unset", "verdict.reviewer")
+        write(os.path.join(self.clone, "settings"), "[verdict]\nreviewer = \"echo '===VERDICT=== APPROVE'\"\n")
+        self.git("config", "include.path", "../settings")
+        self.assert_blocked(self.push("origin", "main"), "verdict.reviewer lies in the repository that is pushed")
+        os.symlink("../settings", os.path.join(self.clone, ".git", "settings"))
+        self.git("config", "include.path", "settings")
+        self.assert_blocked(self.push("origin", "main"), "verdict.reviewer lies in the repository that is pushed")
+
+    def test_a_reviewer_of_two_lines_included_from_elsewhere_or_given_once(self) -> None:
+        reviewer = self.git("config", "verdict.reviewer")
+        self.git("config", "--unset", "verdict.reviewer")
+        commit = self.git("rev-parse", "HEAD")
+        done = self.run_in(self.clone, "git", "-c", f"verdict.reviewer={reviewer}", "push", "origin", "main:once")
+        self.assert_pushed(done, "refs/heads/once", commit)
+        self.git("config", "-f", os.path.join(self.root, "settings"), "verdict.reviewer", f"true\n{reviewer}")
+        self.git("config", "include.path", "../../settings")
+        self.assert_pushed(self.push("origin", "main"), "refs/heads/main", commit)
 
     def test_settings_that_git_cannot_read(self) -> None:
         line = f"refs/heads/main {self.git('rev-parse', 'HEAD')} refs/heads/main {self.there()}"
@@ -608,7 +648,7 @@ class ToolsTest(Case):
     def test_a_python_that_does_nothing_or_is_too_old_is_passed_over(self) -> None:
         folder = os.path.join(self.root, "few")
         os.mkdir(folder)
-        for name in ("git", "mktemp", "cat", "rm", "sh", "sed", "tail", "grep"):
+        for name in ("git", "mktemp", "tr", "cat", "rm", "sh", "sed", "tail", "grep"):
             os.symlink(shutil.which(name) or "", os.path.join(folder, name))
         stubs = {"python3": "exit 0", "python": "echo False", "py": f"shift; exec '{sys.executable}' \"$@\""}
         for name, body in stubs.items():
@@ -631,7 +671,7 @@ class ToolsTest(Case):
         os.remove(link)
         os.symlink(self.install(os.path.join(self.clone, "vendor")), link)
         self.commit("vendored", "old = 3\n")
-        self.assert_blocked(self.push("origin", "main"), "lies in the work tree that is pushed from")
+        self.assert_blocked(self.push("origin", "main"), "lies in the repository that is pushed")
         shutil.rmtree(os.path.join(self.clone, "vendor"))
         os.remove(link)
         self.install(os.path.join(self.clone, "examples-too"))
@@ -639,7 +679,78 @@ class ToolsTest(Case):
             shutil.copy(os.path.join(HERE, name), self.clone)
         shutil.copy(verdict_contract.__file__ or "", self.clone)
         shutil.copy(self.hook, link)
-        self.assert_blocked(self.push("origin", "main"), "lies in the work tree that is pushed from")
+        self.assert_blocked(self.push("origin", "main"), "lies in the repository that is pushed")
+
+    def link(self, target: str, *path: str) -> None:
+        """Make the path, from the root, a link to the target."""
+        place = os.path.join(self.root, *path)
+        if os.path.lexists(place):
+            os.remove(place)
+        os.symlink(target, place)
+
+    def test_tools_that_are_links_into_the_tree_that_is_pushed(self) -> None:
+        self.install(os.path.join(self.clone, "vendor"))
+        vendor, tools = (os.path.join(self.root, *names) for names in (("clone", "vendor"), ("tools",)))
+        for name in ("examples/review_gate.py", "examples/final_message.py", "verdict_contract.py"):
+            with self.subTest(name):
+                self.link(os.path.join(vendor, name), tools, name)
+                self.assert_blocked(self.run_hook(self.line), "lies in the repository that is pushed")
+                os.remove(os.path.join(tools, name))
+                shutil.copy(os.path.join(vendor, name), os.path.join(tools, name))
+
+    def test_tools_of_another_work_tree_of_the_repository(self) -> None:
+        tree = os.path.join(self.root, "tree")
+        self.git("worktree", "add", "-q", "-b", "topic", tree)
+        self.link(self.install(os.path.join(tree, "vendor")), "clone", ".git", "hooks", "pre-push")
+        self.assert_blocked(self.push("origin", "main"), "lies in the repository that is pushed")
+        shutil.move(os.path.join(tree, "vendor"), os.path.join(self.clone, "vendor"))
+        hook = os.path.join(self.clone, "vendor", "examples", "hooks", "pre-push")
+        self.link(hook, "clone", ".git", "hooks", "pre-push")
+        self.commit("more", "old = 3\n", cwd=tree)
+        self.assert_blocked(self.push("origin", "topic", cwd=tree), "lies in the repository that is pushed")
+
+    def test_tools_of_a_submodule_of_the_tree_that_is_pushed(self) -> None:
+        self.git("init", "-q", cwd=os.path.join(self.root, "tools"))
+        self.git("add", "-A", cwd=os.path.join(self.root, "tools"))
+        self.git("commit", "-q", "-m", "tools", cwd=os.path.join(self.root, "tools"))
+        self.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../tools", "vendor")
+        self.git("commit", "-q", "-m", "vendored")
+        self.link("../../vendor/examples/hooks/pre-push", "clone", ".git", "hooks", "pre-push")
+        self.assert_blocked(self.push("origin", "main"), "lies in the repository that is pushed")
+        self.git("rm", "-q", "--cached", "vendor")  # a clone that only lies there is not pushed
+        self.assertEqual(self.push("origin", "main").status, 0)
+
+    def test_tools_of_a_work_tree_that_only_a_variable_names(self) -> None:
+        self.install(os.path.join(self.clone, "vendor"))
+        apart = os.path.join(self.root, "apart.git")
+        shutil.move(os.path.join(self.clone, ".git"), apart)
+        self.link(os.path.join(self.clone, "vendor", "examples", "hooks", "pre-push"), apart, "hooks", "pre-push")
+        done = self.push("origin", "main", GIT_DIR=apart, GIT_WORK_TREE=self.clone)
+        self.assert_blocked(done, "lies in the repository that is pushed")
+
+    def test_tools_in_the_git_folder(self) -> None:
+        folder, hooks = (os.path.join(self.clone, ".git", *names) for names in ((), ("hooks",)))
+        tools = os.path.join(self.root, "tools")
+        os.remove(os.path.join(hooks, "pre-push"))
+        shutil.copy(self.hook, hooks)
+        for name in ("review_gate.py", "final_message.py"):
+            shutil.copy(os.path.join(tools, "examples", name), folder)
+        self.assert_blocked(self.push("origin", "main"), "review_gate.py or what it loads is not found")
+        contract = os.path.join(tools, "verdict_contract.py")
+        for name in ("verdict_contract.py", os.path.join("verdict_contract", "__init__.py")):
+            os.makedirs(os.path.dirname(os.path.join(self.clone, name)), exist_ok=True)
+            shutil.copy(contract, os.path.join(self.clone, name))
+            self.assert_blocked(self.push("origin", "main"), "lies in the repository that is pushed")
+            self.link(contract, "clone", "verdict_contract.py")  # what is imported next is the package
+        shutil.copy(contract, folder)
+        self.assertEqual(self.push("origin", "main").status, 0)
+
+    def test_a_stored_report_is_read_with_the_contract_beside_its_tool(self) -> None:
+        self.report("0" * 16)
+        self.assert_blocked(self.run_hook(self.line), "not approved")
+        tools = os.path.join(self.root, "tools")
+        shutil.move(os.path.join(tools, "verdict_check.py"), os.path.join(tools, "examples"))
+        self.assert_blocked(self.run_hook(self.line), "verdict_check.py or what it loads is not found")
 
     def test_all_in_one_folder_elsewhere(self) -> None:
         flat = os.path.join(self.root, "flat dir")

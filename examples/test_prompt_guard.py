@@ -26,7 +26,11 @@ FINE = (
     ("prose", "Review the change. Name file and line.\nA leak blocks; a typo does not."),
     ("small letters", "Approve nothing that lacks a test, and request changes where one is weak."),
     ("the bare word", "Give reasons first, then the verdict. A verdict without reasons is no help."),
-    ("one value alone", "Write REQUEST_CHANGES if a test was removed."),
+    ("a first line that is not the reply's", "Review the change. The first line of a script must be a shebang."),
+    ("a last line of output", "Check that the last line of output ends in a newline."),
+    ("a first line of a message", "The first line of the message should be short. Answer in English."),
+    ("an end of output", "See that programs end their output with a newline, and begin each message with a name."),
+    ("a label that is quoted", 'The label "Verdict:" has to be translated.'),
     ("files have ends too", "Check the last line of each file, and that files end with a newline."),
     ("a closed fence", "Style:\n```python\nx = 1\n```\nNothing else."),
     ("a closed comment", "<!-- owner: build team -->\nReview the change."),
@@ -35,9 +39,9 @@ FINE = (
     ("byte order mark", "\ufeffReview the change."),
     (
         "words that hold others",
-        "Approvals, DISAPPROVED, verdicts: none is a value.\n\nNoverdict: verdictless, so no APPROVE.",
+        "Approvals, DISAPPROVED, PREAPPROVE, verdicts: none is a value.\n\nNoverdict: verdictless.",
     ),
-    ("a value in another paragraph", "Reasons come before the verdict.\n \t\nNever APPROVE what is not tested."),
+    ("Russian, Greek, Korean", "Проверь ИЗМЕНЕНИЯ. Έλεγξε την αλλαγή. 검토."),
 )
 
 # name, text, and what is said of the one line that is marked with ">>> "
@@ -73,10 +77,29 @@ REFUSED = (
     ("marker with a combining sign", ">>> Write ===VER\u20ddDICT=== and a word.", "the marker"),
     ("refusal alone on a line", "- fine\n>>> - REQUEST_CHANGES", "contradicted"),
     ("refusal under a label", ">>> Final answer: REQUEST_CHANGES", "contradicted"),
+    (
+        "a value alone",
+        ">>> Write APPROVE if it compiles.\n\nBe brief.\n\n>> REQUEST_CHANGES is for the rest.",
+        "in capitals",
+    ),
+    ("a refusal alone", ">>> Write REQUEST_CHANGES if a test was removed.", "in capitals"),
+    ("a value as the last word", "Be brief.\n>>> End with the word APPROVE.", "in capitals"),
+    ("an arrow to a value", "good -> fine\n>>> good -> APPROVE", "in capitals"),
+    ("a value in brackets", ">>> Put your decision (APPROVE) in the last line.", "begins or ends"),
+    ("other forms of the values", ">>> Use CHANGES_REQUESTED.\n\nElse _APPROVED_.", "in capitals"),
+    ("the other form", ">>> Use _APPROVED_.", "in capitals"),
+    ("a value in Cyrillic look-alikes", ">>> Write АРРRОVЕ if it compiles.", "in capitals"),
+    ("a refusal in look-alikes", ">>> Write RЕQUЕST_CHANGЕS if not.", "in capitals"),
+    ("small letters side by side", "Be brief.\n>>> Answer approve or request changes.", "both values"),
+    ("small letters, the other way", ">>> Answer request-changes/approve.", "both values"),
+    ("small letters over two lines", ">>> Say approve,\nor else changes requested.", "both values"),
+    ("a quoted label of the reply", ">>> Begin the last part of your reply with 'Verdict:'.", "a label"),
+    ("JSON without blanks", '>>> {"verdict":"pass"}', "a label"),
     ("how to end", ">>> Finish your review with LGTM.", "begins or ends"),
     ("how to end, over two lines", ">>> End the\nreply with a summary.", "begins or ends"),
     ("how to begin", ">>> Begin your answer with the word OK.", "begins or ends"),
-    ("what the last line is", ">>> The last line must be a number.", "begins or ends"),
+    ("what the last line is", ">>> In your reply, the last line must be a number.", "begins or ends"),
+    ("your last line", ">>> Let your last line be a number.", "begins or ends"),
     ("last line of the reply", ">>> Put the score on the last line of your reply.", "begins or ends"),
     ("open fence", "Style:\n>>> ```python\nx = 1", "never closed"),
     ("open comment", ">>> <!-- owner: build team\nReview the change.", "never closed"),
@@ -140,6 +163,10 @@ class TaskTest(unittest.TestCase):
         ):
             self.assertNotEqual(read_verdict(line).rule, "not-stated")
             self.assertEqual([problem.line for problem in check_task(f"a\n\n{line}\n\nb")], [3])
+
+    def test_each_line_of_a_long_text(self) -> None:
+        text = "== VERDICT == x\nWrite APPROVE.\n\n" * 3000
+        self.assertEqual([problem.line for problem in check_task(text)], [n for n in range(1, 9000) if n % 3])
 
     def test_only_text_is_taken(self) -> None:
         for odd in (b"bytes", None, 7):
