@@ -1,29 +1,43 @@
 """Map what CI said about one diff to PASS, FAIL or BLOCK; a model may propose fixes, and cannot pass anything.
 
-  ci_gate.py --diff FILE --ledger-hash HEX --run-id ID (--ci-result FILE | --jobs FILE --head-sha SHA --require NAME...)
-             [--scope GLOB]... [--deny GLOB]... [--review REPORT]... [--token TOKEN] [--propose COMMAND] [--json]
+  python3 -I ci_gate.py --diff FILE --ledger-hash HEX --run-id ID
+                        (--ci-result FILE | --jobs FILE --head-sha SHA --require NAME...)
+                        [--scope GLOB]... [--deny GLOB]... [--review REPORT]... [--token TOKEN]
+                        [--propose COMMAND] [--json]
+
+Run it from a folder that the change cannot write, not from the checkout of the change; -I keeps modules of the folder
+around, and those of PYTHONPATH, from being taken for the standard library's.
 
 exit status
   0  PASS
   3  FAIL: CI failed, or a reviewer asks for changes
   4  BLOCK: anything else
-  1  a file cannot be read, or is not JSON where it has to be
+  1  a file cannot be read, or is not JSON where it has to be; verdict_contract.py is missing or broken
   2  usage; --help too
+  130, 143  interrupted by SIGINT, SIGTERM, after the process group of --propose was ended
 
-The diff is the output of
+The diff is the output of this, with git 2.30 or later:
 
-  git diff --no-ext-diff --no-color --no-textconv --src-prefix=a/ --dst-prefix=b/ BASE...HEAD
+  git diff --no-ext-diff --no-color --no-textconv --no-relative --no-renames --ignore-submodules=none \\
+    --src-prefix=a/ --dst-prefix=b/ --merge-base BASE HEAD
 
-without --relative, -w and other options that leave something out. The ledger hash is the SHA-256 of the diff that was
-signed off. A CI result is a JSON object with run_id, diff_hash and conclusion; jobs are GitHub's answer to "list jobs
-for a workflow run" (filter=latest), or a list of its pages. Get all of these with a read-only credential, and keep them
-where neither the model nor the change can write: the gate believes them. That HEAD is the diff on its base is your
-claim.
+BASE...HEAD would take one of several merge bases, which can hide that the change reverts a file; --merge-base fails.
+Settings, of the user or in .gitmodules, can hide files outside a folder, and submodules: the other options undo that.
+Add no -w, and nothing else that leaves something out. A bare rename, which -M writes, does not show whether the file is
+a symbolic link, and is blocked.
 
-Globs: ** crosses folders, * does not, and nothing else is special. Denied are the files of CI, of git and of this gate;
-tests, build files and their configuration judge a change too, and are denied only if you say so, as in
---deny 'tests/**'.
-A rename without edits does not show whether the file is a symbolic link; add --no-renames to git diff to have it shown.
+The ledger hash is the SHA-256 of the diff that was signed off. A CI result is a JSON object with run_id, diff_hash and
+conclusion; jobs are GitHub's answer to "list jobs for a workflow run" (filter=latest), or a list of its pages. Get all
+of these with a read-only credential, and keep them where neither the model nor the change can write: the gate believes
+them. That HEAD is the diff on its base is your claim.
+
+Globs: ** crosses folders, * does not, and nothing else is special. They are yours, and their time is not bounded: one
+with many wildcards takes long on a long path. Denied are the files of many CI systems, of git and of this gate, also
+in spellings that a file system takes for the same name, but for the short names of Windows (GITHUB~1). Tests, build
+files and their configuration judge a change too, and are denied only if you say so, as in --deny 'tests/**'.
+
+The text output has the decision and its reasons out before COMMAND runs. The object of --json is written after it, and
+COMMAND has your rights: believe the exit status, or an output that begins with what the gate writes.
 """
 
 from __future__ import annotations
@@ -41,24 +55,15 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
+from importlib.machinery import SourceFileLoader
 from tempfile import TemporaryDirectory, TemporaryFile
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from types import ModuleType, SimpleNamespace
+from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     import verdict_contract as contract
 
     Invoke = Callable[..., object]
-else:
-    # Loaded by its place: a module of this name in the working folder may belong to the change under judgement.
-    _here = os.path.dirname(os.path.realpath(__file__))
-    _spec = PathFinder.find_spec("verdict_contract", [_here, os.path.dirname(_here)])
-    if _spec is None:
-        raise ImportError(f"verdict_contract.py is neither in {_here} nor in the folder above it")
-    contract = module_from_spec(_spec)
-    _spec.loader.exec_module(contract)
 
 # fmt: off
 __all__ = [
@@ -77,6 +82,41 @@ def visible(text: str) -> str:
     """The text with what does not print written as an escape, so that it stays on its line and commands no log."""
     shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return "".join(shown).replace("::", ":\\x3a").replace("##", "#\\x23")
+
+
+_NEEDED = ("APPROVE", "REQUEST_CHANGES", "combine", "diff_token", "find_verdict", "prompt_rule")
+
+
+def _load_contract() -> ModuleType:
+    """verdict_contract.py from this file's folder or the one above, by its source. Raises ImportError.
+
+    A package of that name, or a cached .pyc beside the source, would be taken first, and is easily overlooked.
+    """
+    here = os.path.dirname(os.path.realpath(__file__))
+    paths = [os.path.join(folder, "verdict_contract.py") for folder in (here, os.path.dirname(here))]
+    path = next(filter(os.path.isfile, paths), None)
+    if path is None:
+        raise ImportError(f"verdict_contract.py is neither in {here} nor in the folder above it")
+    loader = SourceFileLoader("verdict_contract", path)
+    module = ModuleType("verdict_contract")
+    module.__file__ = path
+    try:
+        exec(loader.source_to_code(loader.get_data(path), path), vars(module))  # noqa: S102
+    except (Exception, SystemExit) as error:
+        raise ImportError(f"{path} is broken: {type(error).__name__}: {error}") from error
+    lacking = [name for name in _NEEDED if not hasattr(module, name)]
+    if lacking:
+        raise ImportError(f"{path} is broken: it lacks {', '.join(lacking)}")
+    return module
+
+
+if not TYPE_CHECKING:
+    try:
+        contract = _load_contract()
+    except ImportError as _error:
+        if __name__ != "__main__":
+            raise
+        sys.exit(f"ci_gate.py: {visible(str(_error))}")  # which is status 1
 
 
 # --- Part one, the patch reader: which paths a diff touches ---------------------------------------
@@ -185,6 +225,8 @@ def _opaque(head: re.Match[bytes]) -> str:
     """What of the file the diff does not show, or ""."""
     modes = (head[part] for part in ("added", "deleted", "old_mode", "new_mode", "mode"))
     hidden = [_OPAQUE_MODES[mode] for mode in modes if mode in _OPAQUE_MODES]
+    if head["moved"] and not (head["mode"] or head["old_mode"]):
+        hidden.append("moved without its mode, so perhaps a symbolic link; take the diff with --no-renames")
     return next(iter(hidden), "a binary file whose content is left out" if head["stub"] else "")
 
 
@@ -337,14 +379,18 @@ class GateResult(NamedTuple):
 # Whoever can write these can make CI, or this gate, say anything.
 # fmt: off
 DENIED = (
-    ".github/**", ".ci/**", ".gitlab-ci.yml", "**/.git*", "**/action.yml", "**/action.yaml", "**/CODEOWNERS",
-    ".pre-commit-*.yaml", "**/ci_gate.py", "**/verdict_contract.py", "**/verdict_check.py",
-    # Files that other CI systems read by default.
+    ".github/**", ".ci/**", ".gitlab-ci.yml", "**/.git*", "**/.git/**", "**/action.yml", "**/action.yaml",
+    "**/CODEOWNERS", ".pre-commit-*.yaml", "**/ci_gate.py", "**/verdict_contract.py", "**/verdict_check.py",
+    "**/review_gate.py", "**/final_message.py", "**/prompt_guard.py", "**/hooks/pre-push",
+    # What Python may load instead of these files.
+    "**/verdict_contract*/**", "**/__pycache__/**", "**/*.pyc",
+    # Files that many CI systems, not all, read by default; and where LFS gets its content from.
     ".gitlab/**", ".gitea/**", ".forgejo/**", ".circleci/**", ".buildkite/**", ".travis.yml", "**/Jenkinsfile*",
-    "azure-pipelines*.yml", "azure-pipelines*.yaml", ".azure-pipelines/**", "bitbucket-pipelines.yml", ".drone.y*ml",
+    "azure-pipelines*.yml", "azure-pipelines*.yaml", ".azure-pipelines/**", "bitbucket-pipelines.yml", ".drone.*",
     ".woodpecker*/**", ".woodpecker.y*ml", ".cirrus.*", "appveyor.yml", ".appveyor.yml", ".teamcity/**",
-    ".semaphore/**", "cloudbuild.y*ml", "buildspec*.y*ml", ".tekton/**", ".builds/**", ".build.yml",
-    ".pre-commit-*.yml",
+    ".semaphore/**", "cloudbuild.y*ml", "cloudbuild.json", "buildspec*.y*ml", ".tekton/**", ".builds/**", ".build.yml",
+    ".pre-commit-*.yml", ".zuul.yaml", "zuul.d/**", ".harness/**", "circle.yml", "bitrise.yml", "wercker.yml",
+    "codefresh.yml", ".vsts-ci.yml", ".scrutinizer.yml", ".lfsconfig",
 )
 # fmt: on
 
@@ -360,8 +406,13 @@ def _matcher(glob: str) -> Callable[[str], object]:
 
 
 def _folded(text: str) -> str:
-    """The text as a file system may compare it that ignores case."""
-    return unicodedata.normalize("NFC", text).casefold()
+    """The path or glob as file systems may compare it: HFS+ drops format characters, NTFS what its name ends in.
+
+    There a name ends at a colon, and blanks and dots before that do not count. Neither looks at case.
+    """
+    seen = "".join(c for c in text if unicodedata.category(c) != "Cf")
+    parts = (part.split(":")[0].rstrip(". ") for part in unicodedata.normalize("NFC", seen).split("/"))
+    return "/".join(parts).casefold()
 
 
 class _Facts(NamedTuple):
@@ -371,7 +422,7 @@ class _Facts(NamedTuple):
     diff_hash: str | None  # None: it has no bytes
     patch: Patch
     ledger_hash: object
-    result: Mapping[str, object] | None
+    ci_result: object  # as it was given
     run_id: str
     scope: tuple[str, ...] | None
     denied: tuple[str, ...]
@@ -379,6 +430,10 @@ class _Facts(NamedTuple):
     @property
     def paths(self) -> list[str]:
         return list(dict.fromkeys(path for change in self.patch.changes for path in change.paths))
+
+    @property
+    def result(self) -> Mapping[str, object] | None:
+        return self.ci_result if isinstance(self.ci_result, Mapping) else None
 
     @property
     def conclusion(self) -> object:
@@ -394,11 +449,18 @@ class Condition(NamedTuple):
     holds: Callable[[_Facts], str]  # the values that make it hold, or ""
 
 
+_SHOWN_TEXT, _SHOWN = 200, 5  # characters of a value, and items of a reason
+
+
 def _shown(value: object) -> str:
-    """A value for a reason: text quoted and cut, a number as it is, of anything else its type."""
+    """A value for a reason: text quoted, a number or bool as it is, both cut; of anything else its type."""
     if isinstance(value, str):
-        return f'"{visible(value[:200])}"'
-    return "nothing" if value is None else _as_id(value) or f"a {type(value).__name__}"
+        return f'"{visible(value[:_SHOWN_TEXT])}"' + ("…" if len(value) > _SHOWN_TEXT else "")
+    if isinstance(value, (int, float)):
+        # Python refuses to write a large number in decimal digits.
+        text = hex(value) if isinstance(value, int) and abs(value) >> 64 else str(value)
+        return text[:_SHOWN_TEXT] + ("…" if len(text) > _SHOWN_TEXT else "")
+    return "nothing" if value is None else f"a {type(value).__name__}"
 
 
 def _as_id(value: object) -> str | None:
@@ -406,9 +468,6 @@ def _as_id(value: object) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64:
         return str(value)
     return value if isinstance(value, str) else None
-
-
-_SHOWN = 5  # items of a reason
 
 
 def _some(items: Sequence[str]) -> str:
@@ -461,9 +520,11 @@ def _no_evidence(f: _Facts) -> str:
 
 
 def _concluded(f: _Facts, outcome: GateDecision) -> str:
+    told = f.result or {}
     if not isinstance(f.conclusion, str) or _EVIDENCE.get(f.conclusion) is not outcome:
         return ""
-    return f"run {_shown(f.run_id)} concluded {_shown(f.conclusion)} on the diff {_shown(f.diff_hash)}"
+    run_id, diff_hash = (_shown(told.get(key)) for key in ("run_id", "diff_hash"))
+    return f"run {run_id} concluded {_shown(f.conclusion)} on the diff {diff_hash}"
 
 
 _EVIDENCE = {"success": PASS, "failure": FAIL, "timed_out": FAIL}
@@ -475,7 +536,7 @@ CONDITIONS = (
     Condition("ledger", BLOCK, "the ledger hash is missing or is not this diff's",
               lambda f: _wrong_hash(f.ledger_hash, f)),
     Condition("no-result", BLOCK, "there is no CI result, or it is not a mapping",
-              lambda f: "there is no CI result that is a mapping" if f.result is None else ""),
+              lambda f: f"the CI result is {_shown(f.ci_result)}, and no mapping" if f.result is None else ""),
     Condition("other-run", BLOCK, "the result's `run_id` is missing or is not the expected run",
               _other_run),
     Condition("other-diff", BLOCK, "the result's `diff_hash` is missing or is not this diff's",
@@ -486,7 +547,8 @@ CONDITIONS = (
               _denied_paths),
     Condition("out-of-scope", BLOCK, "a scope is given, and it touches a path outside",
               _outside_scope),
-    Condition("opaque-content", BLOCK, "it leaves content out: a binary stub, a submodule, a symbolic link",
+    Condition("opaque-content", BLOCK,
+              "it leaves content out: a binary stub, a submodule, a symbolic link, a bare rename or copy",
               lambda f: _some([f"{_shown(c.paths[-1])} is {c.opaque}" for c in f.patch.changes if c.opaque])),
     Condition("passed", PASS, "the conclusion is `success`",
               lambda f: _concluded(f, PASS)),
@@ -496,7 +558,10 @@ CONDITIONS = (
               _no_evidence),
 )
 # fmt: on
-GIT_DIFF = "git diff --no-ext-diff --no-color --no-textconv --src-prefix=a/ --dst-prefix=b/ BASE...HEAD"
+GIT_DIFF = (
+    "git diff --no-ext-diff --no-color --no-textconv --no-relative --no-renames --ignore-submodules=none"
+    " --src-prefix=a/ --dst-prefix=b/ --merge-base BASE HEAD"
+)
 
 
 def evaluate_verdict(
@@ -523,7 +588,7 @@ def evaluate_verdict(
         diff_hash=None if data is None else hashlib.sha256(data).hexdigest(),
         patch=read_patch(data if data and data.strip() else b""),
         ledger_hash=ledger_hash,
-        result=ci_result if isinstance(ci_result, Mapping) else None,
+        ci_result=ci_result,
         run_id=_checked_id(expected_run_id),
         scope=None if allowed_scope is None else _checked_globs("allowed_scope", allowed_scope),
         denied=DENIED + _checked_globs("denied", denied),
@@ -574,8 +639,9 @@ def ci_result_from_jobs(
 
     Not out of check runs, which any job that may write checks can create.
     payload: that object, or a list of such pages. Jobs of another run or head do not count; each name in required has
-    to be there once, completed. The conclusion is None unless all of them ended in success, failure or timed_out and
-    no page is missing; detail then says why. Nothing here ties head_sha to the diff: that is the caller's claim.
+    to be there once, completed. The conclusion is None unless all of them ended in success, failure or timed_out, no
+    page is missing, and no two overlap; detail then says why. Nothing here ties head_sha to the diff: that is the
+    caller's claim.
     Raises CiGateError for a head_sha that is no full hex id, an empty or non-str run_id, and a required that is empty
     or holds anything but str.
     """
@@ -588,14 +654,14 @@ def ci_result_from_jobs(
     ours = [job for job in listed or () if _as_id(job.get("run_id")) == run_id and _is_head(job, head_sha)]
     states = {name: _state([job for job in ours if job.get("name") == name]) for name in names}
     lacking = [f"{_shown(name)} {state}" for name, state in states.items() if state not in _EVIDENCE]
-    problems = lacking if listed is not None else ["the list of jobs is cut off or malformed"]
+    problems = lacking if listed is not None else ["the list of jobs is cut off or malformed, or its pages overlap"]
     worst = next((state for state in ("failure", "timed_out") if state in states.values()), "success")
     conclusion = None if problems else worst
     return {"run_id": run_id, "diff_hash": diff_hash, "conclusion": conclusion, "detail": _some(problems) or None}
 
 
 def _listed(payload: object) -> list[Mapping[str, object]] | None:
-    """All jobs of all pages; None unless they are jobs, and as many as each page says."""
+    """All jobs of all pages; None unless they are jobs, as many as each page says, and none of them twice."""
     jobs: list[Mapping[str, object]] = []
     counts: list[object] = []
     pages: list[object] = payload if isinstance(payload, list) else [payload]
@@ -607,7 +673,15 @@ def _listed(payload: object) -> list[Mapping[str, object]] | None:
         jobs += listed
         counts.append(told.get("total_count"))
     whole = all(type(count) is int and count == len(jobs) for count in counts)
-    return jobs if whole else None
+    return jobs if whole and not _overlap(jobs) else None
+
+
+def _overlap(jobs: Sequence[Mapping[str, object]]) -> bool:
+    """Whether a job is listed twice, which may hide that another is not listed: by id, or the same row without one."""
+    ids = [_as_id(job.get("id")) for job in jobs]
+    known = [job_id for job_id in ids if job_id is not None]
+    rows = [job for job, job_id in zip(jobs, ids) if job_id is None]
+    return len(set(known)) < len(known) or any(row in rows[:at] for at, row in enumerate(rows))
 
 
 def _is_head(job: Mapping[str, object], head_sha: str) -> bool:
@@ -696,18 +770,21 @@ class FixProposer:
     def propose(self, gate_result: GateResult, state: object = None) -> FixProposal:
         """The model's proposal; an empty one on PASS, where it is not called, and where anything goes wrong.
 
-        state: a mapping that may hold the task, under one of _TASK_KEYS. Raises nothing.
+        state: a mapping that may hold the task, under one of _TASK_KEYS. Raises nothing but KeyboardInterrupt: not even
+        the SystemExit of an invoke, which would end the caller with a status of the invoke's choice.
         """
         if self._invoke is None or not isinstance(gate_result, GateResult) or gate_result.decision is PASS:
             return FixProposal()
         try:
             reply = self._invoke(self._prompt(gate_result, state), model=self._model, config=self._config)
             return _read_reply(getattr(reply, "text", None))
-        except Exception:  # noqa: BLE001  (advice that fails is no advice, and is no reason not to hear the decision)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001  (advice that fails is no reason not to hear the decision)
             return FixProposal()
 
     def advise(self, gate_result: GateResult, state: object = None) -> str:
-        """The proposal as text; "" for an empty one. Raises nothing."""
+        """The proposal as text; "" for an empty one. Raises nothing but KeyboardInterrupt."""
         return self.propose(gate_result, state).as_hint()
 
     def _prompt(self, result: GateResult, state: object) -> str:
@@ -804,6 +881,37 @@ def build_fix_advisor(
 _KEPT_FROM_COMMANDS = ("ACTIONS_", "GH_", "GITHUB_", "GIT_")  # with these a child speaks to CI and git as the job does
 
 
+class _Interrupts:
+    """SIGINT and SIGTERM as a KeyboardInterrupt, once, and none while held, as during the start of a command."""
+
+    number = 0  # of the first that came
+    held = False
+
+    def install(self) -> None:
+        """Handle them, but for one that was ignored from the start, as nohup does."""
+        self.number = 0
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self.arrive)
+        if hasattr(signal, "SIGCHLD"):
+            # Where it is ignored, the status of a child is lost, and subprocess says 0.
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+    def arrive(self, number: int, _: object) -> None:
+        first, self.number = not self.number, self.number or number
+        if first and not self.held:
+            raise KeyboardInterrupt
+
+    def release(self) -> None:
+        """Hold back no longer, and raise what was."""
+        self.held = False
+        if self.number:
+            raise KeyboardInterrupt
+
+
+_INTERRUPTS = _Interrupts()
+
+
 class CommandInvoke:
     """An invoke for FixProposer: a shell command that gets the prompt on stdin and writes its reply to stdout.
 
@@ -817,29 +925,37 @@ class CommandInvoke:
 
     def __call__(self, prompt: str, *, model: object = None, config: object = None) -> SimpleNamespace:  # noqa: ARG002
         """What the command wrote, as .text; model and config are not for it."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(_KEPT_FROM_COMMANDS)}
         # Files, since a pipe makes us wait for what the command leaves behind, and some commands end before it is read.
         with TemporaryDirectory() as folder, TemporaryFile() as asked, TemporaryFile() as said:
             asked.write(prompt.encode("utf-8", "backslashreplace"))
             asked.seek(0)
-            process = subprocess.Popen(  # noqa: S602  (a shell command, and the user's own)
-                self._command,
-                shell=True,
-                stdin=asked,
-                stdout=said,
-                stderr=subprocess.DEVNULL,
-                cwd=folder,
-                env=environment,
-                start_new_session=True,
-            )
+            process = None
             try:
+                _INTERRUPTS.held = True
+                process = self._start(asked, said, folder)
+                _INTERRUPTS.release()
                 status = process.wait(self._timeout)
             finally:
-                _end(process)
+                _INTERRUPTS.held = False
+                if process:
+                    _end(process)
             if status:
                 raise subprocess.CalledProcessError(status, self._command)
             said.seek(0)
             return SimpleNamespace(text=said.read(4 * _REPLY_LIMIT).decode("utf-8", "replace"))
+
+    def _start(self, stdin: IO[bytes], stdout: IO[bytes], folder: str) -> subprocess.Popen[bytes]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(_KEPT_FROM_COMMANDS)}
+        return subprocess.Popen(  # noqa: S602  (a shell command, and the user's own)
+            self._command,
+            shell=True,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+        )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -854,7 +970,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 # --- The command ----------------------------------------------------------------------------------
 
 _EXIT_CODES = {PASS: 0, FAIL: 3, BLOCK: 4}
-_UNREADABLE, _USAGE, _INTERRUPTED = 1, 2, 130
+_UNREADABLE, _USAGE = 1, 2
 _FILE_LIMIT = 64 << 20
 _PROPOSER_TIMEOUT = 600.0
 
@@ -930,6 +1046,12 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace | None:
         options = parser.parse_args(arguments)
         if len({value is None for value in (options.jobs, options.head_sha, options.require)}) > 1:
             parser.error("--jobs, --head-sha and --require go together")
+        for name, value in vars(options).items():
+            texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+            if not all(text.strip() for text in texts):  # such as "$RUN_ID", where it is not set
+                parser.error(f"--{name.replace('_', '-')} has an empty value")
+        if "-" in (options.diff, options.ci_result, options.jobs, *options.review):
+            parser.error("standard input is not read: name a file for -")
         if options.token is not None and not options.review:
             parser.error("--token is for --review")
         contract.prompt_rule(options.token)
@@ -966,11 +1088,14 @@ def _decide(options: argparse.Namespace) -> GateResult:
     return with_reviews(result, [contract.find_verdict(report, token) for report in reports]) if reports else result
 
 
-def _as_text(result: GateResult, proposal: FixProposal) -> str:
-    """The decision, then the reasons, then the proposal; each line but the first has a prefix."""
-    reasons = [f"reason: {visible(reason)}" for reason in result.reasons]
-    advice = [f"proposal: {visible(line)}" for line in proposal.as_hint().splitlines()]
-    return "\n".join([result.decision.value, *reasons, *advice])
+def _print_text(result: GateResult, proposer: FixProposer) -> None:
+    """The decision, then the reasons, then the proposal; each line but the first has a prefix.
+
+    A command that is asked for the proposal may write to our output, or end us: what is decided is out before it runs.
+    """
+    print(result.decision.value, *(f"reason: {visible(reason)}" for reason in result.reasons), sep="\n", flush=True)
+    for line in proposer.advise(result).splitlines():
+        print(f"proposal: {visible(line)}")
 
 
 def _as_json(result: GateResult, proposal: FixProposal) -> str:
@@ -993,21 +1118,28 @@ def _run(arguments: Sequence[str] | None) -> int:
         _complain(error)
         return _USAGE
     invoke = CommandInvoke(options.propose, _PROPOSER_TIMEOUT) if options.propose else None
-    proposal = FixProposer(invoke).propose(result)
-    print(_as_json(result, proposal) if options.json else _as_text(result, proposal))
+    proposer = FixProposer(invoke)
+    if options.json:
+        print(_as_json(result, proposer.propose(result)))
+    else:
+        _print_text(result, proposer)
     return _EXIT_CODES[result.decision]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command. Returns the exit status; bad input and a closed output raise nothing."""
+    """The command. Returns the exit status; bad input and a closed output raise nothing.
+
+    Sets what SIGINT, SIGTERM and SIGCHLD do, which only the main thread can.
+    """
     try:
+        _INTERRUPTS.install()
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
         code = _run(arguments)
         if sys.stdout:
             sys.stdout.flush()
     except KeyboardInterrupt:
-        code = _INTERRUPTED
+        code = 128 + (_INTERRUPTS.number or signal.SIGINT)
     except OSError as error:
         _complain(f"standard output: {error.strerror}")
         code = _UNREADABLE

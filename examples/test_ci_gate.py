@@ -6,11 +6,13 @@ import hashlib
 import itertools
 import json
 import os
+import py_compile
 import random
 import re
 import select
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import fields
+from importlib.util import cache_from_source
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, HERE)
@@ -44,7 +47,7 @@ from ci_gate import (
     with_reviews,
 )
 
-ROUNDS = int(os.environ.get("CI_GATE_ROUNDS", "40"))
+ROUNDS = int(os.environ.get("CI_GATE_ROUNDS", "8"))
 MUTANTS = 40  # of each change
 RUN = "42"
 HEAD = "c0ffee" * 6 + "c0ff"
@@ -187,6 +190,22 @@ class DecisionTest(unittest.TestCase):
         self.assertEqual((PASS, RUN, sha(DIFF), "success"), (result.decision, *result[2:]))
         self.assertIn(f'run "{RUN}" concluded "success" on the diff "{sha(DIFF)}"', result.reasons[0])
 
+    def test_the_values_are_those_of_the_result(self) -> None:
+        for conclusion in ("success", "failure"):
+            reason = gate(conclusion=conclusion, run_id=42, diff_hash=sha(DIFF).upper()).reasons[0]
+            self.assertIn(f'run 42 concluded "{conclusion}" on the diff "{sha(DIFF).upper()}"', reason)
+        self.assertIn("is True, and no mapping", gate(ci_result=True).reasons[0])
+        self.assertIn('is "success", and no mapping', gate(ci_result="success").reasons[0])
+        self.assertIn("is a list, and no mapping", gate(ci_result=["success"]).reasons[0])
+
+    def test_values_are_shown(self) -> None:
+        for value, shown in (
+            (True, "True"), (0, "0"), (-1, "-1"), (1.5, "1.5"), (2**64 - 1, str(2**64 - 1)), (None, "nothing"), (b"x", "a bytes"),
+            ("a" * 200, f'"{"a" * 200}"'), ("a" * 201, f'"{"a" * 200}"…'), (-(10**5000), hex(-(10**5000))[:200] + "…"),
+        ):  # fmt: skip
+            self.assertIn(f"other-run: {shown} is not", gate(run_id=value).reasons[0])
+            self.assertIn(f"no-evidence: the conclusion is {shown}", gate(conclusion=value).reasons[0])
+
     def test_only_pass_is_true(self) -> None:
         self.assertEqual([True, False, False], [bool(decision) for decision in GateDecision])
         self.assertEqual([True, False], [bool(gate()), bool(gate(conclusion="failure"))])
@@ -288,6 +307,8 @@ class PathTest(unittest.TestCase):
         # Each glob of DENIED, with a path for it.
         paths = {glob: glob.replace("**/", "sub/").replace("/**", "/a/b").replace("*", "x") for glob in DENIED}
         paths[".github/**"] = ".github/workflows/ci.yml"
+        paths["**/*.pyc"], paths[".drone.*"] = "sub/x.pyc", ".drone.star"
+        paths["**/.git/**"] = "sub/.git./config"  # as it is, the reader takes it for none that git would
         for glob, path in paths.items():
             for spelled in (path, path.upper(), path.title()):
                 self.assertEqual(["denied-path"], ids(gate(edit(spelled))), (glob, spelled))
@@ -304,6 +325,26 @@ class PathTest(unittest.TestCase):
         ):
             self.assertIs(PASS, gate(edit(path)).decision, path)
 
+    def test_what_stands_in_for_the_gate_is_denied(self) -> None:
+        for path in (
+            "verdict_contract/__init__.py", "examples/verdict_contract/a/b.py", "verdict_contract.cpython-38.so", "json.pyc",
+            "examples/__pycache__/verdict_contract.cpython-38.pyc", "examples/hooks/pre-push", "examples/review_gate.py",
+            "zuul.d/a.yaml", ".harness/a", "cloudbuild.json", ".lfsconfig",
+        ):  # fmt: skip
+            self.assertEqual(["denied-path"], ids(gate(edit(path))), path)
+
+    def test_a_denied_path_in_a_spelling_of_some_file_system(self) -> None:
+        for path in (
+            ".github./workflows/x", ".github../x", ".g\u200cithub/x", ".g\u200cit/config", ".git\u200c/config", ".git./config", "\ufeff.ci/run",
+            ".ci\u200d/run", ".github::$INDEX_ALLOCATION/x", ".git::$INDEX_ALLOCATION/config", "action.yml.", "CODEOWNERS:x", "a/ci_gate.py::$DATA",
+            ".GitHub.\u200d:x/y",
+        ):  # fmt: skip
+            self.assertEqual(["denied-path"], ids(gate(edit(path))), ascii(path))
+        for path in (".github /x", "action.yml ", ".ci . ./x"):
+            diff = edit(path).replace(f"a/{path}\n+", f"a/{path}\t\n+").replace(f"b/{path}\n@", f"b/{path}\t\n@")
+            self.assertEqual(["denied-path"], ids(gate(diff)), path)
+        self.assertEqual(["denied-path"], ids(gate(edit("tests./a"), denied=["Tests/**"])))
+
     def test_more_can_be_denied_and_unicode_is_folded(self) -> None:
         self.assertEqual(["denied-path"], ids(gate(edit("te\u0301sts/a"), denied=["T\u00c9STS/**"])))
         self.assertEqual(["denied-path"], ids(gate(edit("CODEOWNER\u017f"))))
@@ -311,6 +352,7 @@ class PathTest(unittest.TestCase):
     def test_both_names_of_a_move_count(self) -> None:
         for moved, old, new in itertools.product(("rename", "copy"), (".ci/run", "src/a"), (".CI/run2", "src/b")):
             header = f"diff --git a/{old} b/{new}\nsimilarity index 100%\n{moved} from {old}\n{moved} to {new}\n"
+            header += f"index 1111..2222 100644\n--- a/{old}\n+++ b/{new}\n@@ -1 +1 @@\n-old\n+new\n"
             wanted = [] if (old, new) == ("src/a", "src/b") else ["denied-path"]
             self.assertEqual(wanted or ["passed"], ids(gate(header)), (moved, old, new))
             self.assertEqual(["out-of-scope", *wanted], sorted(ids(gate(header, allowed_scope=[new])), reverse=True))
@@ -393,6 +435,16 @@ class JobsTest(unittest.TestCase):
             self.assertIsNone(conclude(cut), cut)
         for count in ("1", True, 1.0, 0, 2, -1, [1]):
             self.assertIsNone(conclude(page(test, count=count)), count)
+
+    def test_pages_that_overlap(self) -> None:
+        """[a, b] and [b] of three: what is missing may be a job that failed."""
+        for first, second in ((job("lint", id=1), job(id=2)), (job("lint", id="1"), job(id="2")), (job("lint"), job())):
+            for twice in ([page(first, second, count=3), page(first, count=3)], page(first, second, first)):
+                self.assertIsNone(conclude(twice, "test"))
+            self.assertEqual("success", conclude([page(first, count=2), page(second, count=2)], "lint", "test"))
+        self.assertIsNone(conclude(page(job(id=1), job("lint", id=2), job("lint", "failure", id=2))))
+        self.assertEqual("success", conclude(page(job(), job("lint", id=1), job("lint", id=2))))
+        self.assertEqual("success", conclude(page(job(), job("lint"), job("lint", "failure"))))
 
     def test_malformed_lists(self) -> None:
         shapes: list[object] = [{}, {"jobs": [job()]}, {"total_count": 1}, {"total_count": 1, "jobs": {"test": job()}}]
@@ -558,6 +610,19 @@ class ProposerTest(unittest.TestCase):
             self.assertEqual(FixProposal(), FixProposer(invoke).propose(BAD))
         self.assertEqual("", FixProposer().advise(BAD))
 
+    def test_only_a_keyboard_interrupt_gets_out(self) -> None:
+        def raising(error: BaseException) -> Callable[..., object]:
+            def invoke(prompt: str, **_: object) -> object:
+                raise error
+
+            return invoke
+
+        for error in (SystemExit(0), GeneratorExit(), MemoryError(), RecursionError(), BaseException()):
+            self.assertEqual(FixProposal(), FixProposer(raising(error)).propose(BAD))
+            self.assertEqual("", build_fix_advisor(raising(error))(BAD))
+        with self.assertRaises(KeyboardInterrupt):
+            FixProposer(raising(KeyboardInterrupt())).propose(BAD)
+
     def test_random_replies_raise_nothing(self) -> None:
         pieces = (
             '{"hint": "x"',
@@ -586,7 +651,7 @@ class ProposerTest(unittest.TestCase):
             self.assertEqual(FixProposal(), FixProposer(lambda *_, **__: self.fail("called")).propose(result))  # type: ignore[arg-type]
 
         def fail(*_: object, **__: object) -> object:
-            raise SystemExit("called")  # which is no Exception
+            raise KeyboardInterrupt  # which gets out
 
         self.assertEqual((gate(), FixProposal()), decide(proposer=FixProposer(fail)))
 
@@ -830,6 +895,13 @@ class PatchTest(unittest.TestCase):
     def test_the_line_is_named(self) -> None:
         self.assertEqual("line 8: this begins no file as git diff does", read_patch((GOOD + "x\n").encode()).problem)
 
+    def test_a_move_that_shows_a_plain_mode_passes(self) -> None:
+        modes = MODE.split("\n", 1)[1]
+        shown = MOVE.replace("similarity", f"{modes}similarity")
+        body = "".join(GOOD.splitlines(True)[1:]).replace("b/x", "b/y")
+        for diff in (shown, MOVE + body, shown + body.replace(" 100644", "")):
+            self.assertEqual(["passed"], ids(gate(diff)), diff)
+
     def test_what_is_left_out(self) -> None:
         for diff, why in (
             (STUB, "binary"),
@@ -837,6 +909,8 @@ class PatchTest(unittest.TestCase):
             (NEW.replace("100644", "120000"), "symbolic link"),
             (GONE.replace("100644", "160000"), "submodule"),
             (GOOD.replace("100644", "160000"), "submodule"),
+            (MOVE, "--no-renames"),
+            (MOVE.replace("rename", "copy"), "--no-renames"),
         ):
             self.assertEqual(["opaque-content"], ids(gate(diff)), diff)
             self.assertIn(why, gate(diff).reasons[0])
@@ -932,7 +1006,7 @@ SETTINGS = (
     "diff.mnemonicPrefix=true",
     "a.b=c",
 )
-COMMAND = tuple(ci_gate.GIT_DIFF.split()[2:-1])
+COMMAND = tuple(ci_gate.GIT_DIFF.split()[2:-3])  # without --merge-base BASE HEAD, as these have no history
 
 Tree = dict  # of path: (mode, content)
 
@@ -1137,6 +1211,58 @@ MUTATIONS = (
 class GitTest(unittest.TestCase):
     """Ordinary changes are read as they are, and no patch that is read touches more than it names."""
 
+    def documented(
+        self, repository: Repository, base: str, head: str, **more: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        """The documented command, with settings that hide things."""
+        settings = ("diff.relative=true", "diff.ignoreSubmodules=all", "diff.renames=copies", "diff.noPrefix=true")
+        command = ci_gate.GIT_DIFF.replace("BASE", base).replace("HEAD", head).split()[1:]
+        return repository.run(*(word for setting in settings for word in ("-c", setting)), *command, **more)  # type: ignore[arg-type]
+
+    def test_the_command_refuses_a_history_with_several_merge_bases(self) -> None:
+        """Of which BASE...HEAD takes one, and so hides that the head reverts a denied file."""
+        with closing(Repository()) as repository:
+
+            def commit(name: str, rules: bytes, code: bytes, *parents: str) -> None:
+                repository.commit("tree", {b".github/ci.yml": rules, b"x": code})
+                words = [word for parent in parents for word in ("-p", parent)]
+                made = repository.git("commit-tree", "-m", name, *words, "tree^{tree}").decode().strip()
+                repository.git("branch", name, made)
+
+            commit("root", b"lax\n", b"1\n")
+            commit("strict", b"strict\n", b"1\n", "root")
+            commit("work", b"lax\n", b"2\n", "root")
+            commit("base", b"strict\n", b"2\n", "strict", "work")
+            commit("head", b"lax\n", b"3\n", "work", "strict")
+            commit("fresh", b"lax\n", b"3\n", "base")
+            self.assertEqual(2, len(repository.git("merge-base", "--all", "base", "head").split()))
+            hiding = [repository.git("diff", *COMMAND, f"{base}..head") for base in ("strict", "work")]
+            self.assertIn({"x"}, map(paths_of, hiding))
+            refused = self.documented(repository, "base", "head")
+            self.assertNotEqual(0, refused.returncode)
+            self.assertEqual((b"", 1), (refused.stdout, refused.stderr.count(b"\n")), refused)
+            self.assertEqual({".github/ci.yml", "x"}, paths_of(self.documented(repository, "base", "fresh").stdout))
+
+    def test_the_command_hides_nothing_that_settings_hide(self) -> None:
+        old: Tree[bytes, tuple[bytes, bytes]] = {
+            b".gitmodules": (b"100644", b'[submodule "s"]\n path = s\n url = ./s\n ignore = all\n'),
+            b"s": (b"160000", b"1" * 40),
+            b"link": (b"120000", b"x"),
+            b"sub/a": (b"100644", b"old\n"),
+            b"x": (b"100644", b"old\n"),
+        }
+        new = {**old, b"s": (b"160000", b"2" * 40), b"x": (b"100644", b"new\n"), b"sub/a": (b"100644", b"new\n")}
+        new[b"moved"] = new.pop(b"link")
+        with closing(Repository()) as repository:
+            repository.commit("old", old)
+            repository.check_out("old")
+            repository.commit("tree", new)
+            made = repository.git("commit-tree", "-m", "new", "-p", "old", "tree^{tree}").decode().strip()
+            ended = self.documented(repository, "old", made, folder=os.path.join(repository.folder, "sub"))
+        patch = read_patch(ended.stdout)
+        self.assertEqual(("", {"s", "link", "moved", "sub/a", "x"}), (patch.problem, paths_of(ended.stdout)), ended)
+        self.assertEqual({"s", "link", "moved"}, {change.paths[0] for change in patch.changes if change.opaque})
+
     def test_random_changes_and_mutants(self) -> None:
         tally: Counter[str] = Counter()
         other = b""
@@ -1166,13 +1292,13 @@ class GitTest(unittest.TestCase):
         plain = [
             option for option in options if not option.startswith(("-U", "-W", "--binary", "--full"))
         ]  # these imply -p
-        raw = repository.git("diff", "--raw", "-z", "--no-abbrev", *plain, "old", "new").split(b"\0")
-        paths, links = set(), set()
+        raw = repository.git("diff", "--raw", "-z", "--no-abbrev", *COMMAND, *plain, "old", "new").split(b"\0")
+        paths, hidden = set(), set()
         for fields_, *rest in listed(raw):
             paths |= {*rest}
-            links |= (
-                {rest[-1]} if re.search(b"120000|160000", fields_) and not re.search(rb" [RC]100$", fields_) else set()
-            )
+            # A link or a submodule, or moved with the mode and the content as they were.
+            if re.search(rb"120000|160000|:(\d+) \1 (\w+) \2 [RC]", fields_):
+                hidden.add(rest[-1])
         patch = read_patch(diff)
         if any(re.search(rb"[\0-\x1f]", path) for path in paths):
             self.assertTrue(patch.problem)
@@ -1180,8 +1306,8 @@ class GitTest(unittest.TestCase):
         self.assertEqual("", patch.problem, diff)
         self.assertEqual({path.decode("utf-8", "surrogateescape") for path in paths}, paths_of(diff))
         opaque = {change.paths[-1].encode("utf-8", "surrogateescape") for change in patch.changes if change.opaque}
-        self.assertLessEqual(links, opaque)
-        self.assertEqual(links, opaque) if b"\nBinary files " not in diff else None
+        self.assertLessEqual(hidden, opaque)
+        self.assertEqual(hidden, opaque) if b"\nBinary files " not in diff else None
         return True
 
     def check_mutants(
@@ -1237,17 +1363,23 @@ class Folder:
         self.write("diff", diff)
         self.write("ci", json.dumps({"run_id": 42, "diff_hash": self.ledger, "conclusion": conclusion}))
 
-    def run(self, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, *FLAGS, SCRIPT, *arguments]
+    def command(self, *arguments: str, script: str = SCRIPT) -> list[str]:
+        return [sys.executable, "-I", *FLAGS, script, *arguments]
+
+    def run(
+        self, *arguments: str, stdout: int = subprocess.PIPE, script: str = SCRIPT
+    ) -> subprocess.CompletedProcess[str]:
+        command = self.command(*arguments, script=script)
         return subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, cwd=self.path, encoding="utf-8", check=False
         )  # fmt: skip
 
-    def gate(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def usual(self, *arguments: str) -> tuple[str, ...]:
+        return "--diff", "diff", "--ledger-hash", self.ledger, "--run-id", "42", "--ci-result", "ci", *arguments
+
+    def gate(self, *arguments: str, script: str = SCRIPT) -> subprocess.CompletedProcess[str]:
         """The usual call, with more arguments."""
-        return self.run(
-            "--diff", "diff", "--ledger-hash", self.ledger, "--run-id", "42", "--ci-result", "ci", *arguments
-        )
+        return self.run(*self.usual(*arguments), script=script)
 
 
 class CommandTest(unittest.TestCase):
@@ -1311,7 +1443,8 @@ class CommandTest(unittest.TestCase):
             for wrong in (
                 ["--run-id", ""], ["--scope", ""], ["--deny", "/src"], ["--token", "12345678"], ["--review", "yes", "--token", "x"],
                 ["--review", "yes", "--token", ""], ["--head-sha", HEAD], ["--require", "test"], ["--jobs", ""], ["more"], ["--prop", "x"],
-                ["--a\n::error::b"],
+                ["--a\n::error::b"], ["--propose", ""], ["--propose", " "], ["--review", ""], ["--review", "-"], ["--diff", ""], ["--diff", "-"],
+                ["--ledger-hash", ""], ["--ci-result", ""], ["--ci-result", "-"], ["--deny", ""], ["--run-id", " "], ["--token", "", "--review", "yes"],
             ):  # fmt: skip
                 self.check(2, folder.gate(*wrong))
 
@@ -1376,8 +1509,90 @@ class CommandTest(unittest.TestCase):
             folder.diff(DIFF, "failure")
             self.check(3, folder.gate("--propose", touch))
             self.assertIn("called", os.listdir(folder.path))
-            for command in ("exit 1", "no-such-command", "echo PASS", ""):
+            for command in ("exit 1", "no-such-command", "echo PASS"):
                 self.assertEqual(folder.gate().stdout, folder.gate("--propose", command).stdout)
+
+    def test_the_decision_is_out_before_the_command_runs(self) -> None:
+        with closing(Folder()) as folder:
+            folder.diff(DIFF, "failure")
+            before = folder.gate().stdout
+            out, seen = (os.path.join(folder.path, name) for name in ("out", "seen"))
+            for end, status in (("", 3), ("; kill -9 $PPID", -9)):
+                with open(out, "wb") as file:
+                    ended = folder.run(*folder.usual("--propose", f"cp '{out}' '{seen}'{end}"), stdout=file.fileno())
+                self.assertEqual(status, ended.returncode, ended)
+                with open(seen, encoding="utf-8") as file:
+                    self.assertEqual(before, file.read())
+                os.remove(seen)
+
+    @unittest.skipUnless(hasattr(signal, "SIGCHLD"), "needs SIGCHLD")
+    def test_an_ignored_sigchld_loses_no_status(self) -> None:
+        command = 'echo \'{"hint": "x"}\'; exit 3'
+        with closing(Folder()) as folder:
+            folder.diff(DIFF, "failure")
+            ignoring = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.executable, sys.argv[1:])"
+            call = folder.command(*folder.usual("--propose", command))
+            ended = subprocess.run(
+                [sys.executable, "-c", ignoring, *call], cwd=folder.path, capture_output=True, encoding="utf-8", check=False
+            )  # fmt: skip
+            self.check(3, ended)
+            self.assertNotIn("proposal", ended.stdout)
+
+    def test_a_signal_ends_the_command_too(self) -> None:
+        with closing(Folder()) as folder:
+            folder.diff(DIFF, "failure")
+            pipe = os.path.join(folder.path, "pipe")
+            os.mkfifo(pipe)
+            for number, status in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+                reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+                call = folder.command(*folder.usual("--propose", f"exec 3>'{pipe}'; echo up >&3; sleep 600 & wait"))
+                process = subprocess.Popen(
+                    call, cwd=folder.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                )
+                self.assertTrue(select.select([reader], [], [], 60)[0])
+                self.assertEqual(b"up\n", os.read(reader, 9))
+                process.send_signal(number)
+                out, err = process.communicate(timeout=60)
+                self.assertEqual((status, b"FAIL\n", b""), (process.returncode, out[:5], err))
+                self.assertTrue(select.select([reader], [], [], 60)[0])
+                self.assertEqual(b"", os.read(reader, 9))  # no process has it open any more
+                os.close(reader)
+
+    def test_a_missing_or_broken_contract(self) -> None:
+        with closing(Folder()) as folder:
+            os.makedirs(os.path.join(folder.path, "gate"))
+            script = shutil.copy(SCRIPT, os.path.join(folder.path, "gate"))
+            self.check(1, folder.gate(script=script))
+            for source in (
+                "",
+                "def",
+                "1 / 0",
+                "raise SystemExit(0)",
+                "import no_such_module",
+                "\0",
+                "\udcff",
+                "raise ImportError('a\\n::x')",
+            ):
+                folder.write("gate/verdict_contract.py", source)
+                ended = folder.gate(script=script)
+                self.check(1, ended)
+                self.assertIn("verdict_contract.py is broken", ended.stderr)
+
+    def test_the_contract_is_its_source(self) -> None:
+        """A package of that name and a cached .pyc, which Python would take first, are not run."""
+        evil = "import os; print('PASS', flush=True); os._exit(0)"
+        with closing(Folder()) as folder:
+            gate_folder = os.path.join(folder.path, "gate")
+            os.makedirs(os.path.join(gate_folder, "verdict_contract"))
+            script, source = (shutil.copy(path, gate_folder) for path in (SCRIPT, CONTRACT))
+            folder.write("evil.py", evil)
+            folder.write("gate/verdict_contract/__init__.py", evil)
+            folder.write("gate/json.py", evil)
+            py_compile.compile(
+                os.path.join(folder.path, "evil.py"), cache_from_source(source), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+            )  # fmt: skip
+            folder.diff(DIFF, "failure")
+            self.check(3, folder.gate("--review", "yes", script=script))
 
     def test_the_contract_is_never_taken_from_the_working_folder(self) -> None:
         with closing(Folder()) as folder:
