@@ -11,7 +11,7 @@ reply with status 0, and a pipe hides the status of all but its last command. Th
 for a program to read: a terminal there is refused, since text from a model may command one.
 
 exit status
-  0  the message is on stdout
+  0  the message is on stdout; that of an empty file is empty
   1  there is none that is whole, or a file cannot be read or written; one line on stderr says why
   2  usage; --help too
 
@@ -20,10 +20,12 @@ formats
   result-json    claude and qwen, json and stream-json: "result" of the one object of type "result", which is the last
   gemini-json    gemini, json: "response"
   opencode-json  opencode, json: the text parts of the last message
-  copilot-json   copilot, json: "content" of the last assistant.message
+  copilot-json   copilot, json: "content" of each assistant.message after the last that asks for tools
   auto           what begins like JSON is one of the above, whole, or no reply; anything else is text
 
 There is none for codex: its --json can lose the final message and end with status 0. Take its plain stdout.
+A <think> or <thinking> that is not closed is refused wherever it stands, also where a message only talks of it.
+Thinking that is marked in another way, or that quotes its closing tag, passes for the answer.
 Unknown fields and events are skipped. Works on POSIX; on Windows it has not been run.
 """
 
@@ -49,10 +51,8 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BLANKS = "\ufeff \t\r\n"
-_INDENT = rf"(?:[{_BLANKS}]|\x1b\[[0-9;:]*m)*"
-_THOUGHT = re.compile(rf"\A{_INDENT}<think>.*?</think>", re.DOTALL | re.IGNORECASE)
-_OPENING = re.compile(rf"^{_INDENT.replace(chr(10), '')}<think>", re.MULTILINE | re.IGNORECASE)
-_CLOSING = re.compile("</think>", re.IGNORECASE)
+_THOUGHT = re.compile(rf"\A(?:[{_BLANKS}]|\x1b\[[0-9;:]*m)*<think>.*?</think>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<(think(?:ing)?)\b|</(think(?:ing)?)\s*>", re.IGNORECASE)
 _LOG_COMMAND = re.compile(r"^\s*::|##(?=\w*\[)")  # GitHub: ::name:: at the start, ##[name] anywhere; Azure: ##vso[
 
 
@@ -73,16 +73,24 @@ def final_message(output: bytes, form: str = AUTO) -> str:
     text = decode(output)
     if form == AUTO and not text.lstrip(_BLANKS).startswith(("{", "[")):
         form = TEXT
-    message = _THOUGHT.sub("", text) if form == TEXT else _from_json(text, form)
-    opened = [tag.end() for tag in _OPENING.finditer(message)]
-    _need(not opened or _CLOSING.search(message, opened[-1]), "a <think> is not closed")
-    return message
+    message = text if form == TEXT else _from_json(text, form)
+    _need(not _thinks(message), "a <think> or <thinking> is not closed")
+    return _THOUGHT.sub("", message) if form == TEXT else message
 
 
 def decode(content: bytes) -> str:
     """The text of some bytes: as their byte order mark says, else UTF-8; bad bytes are replaced."""
     codec = next((codec for bom, codec in _BOMS if content.startswith(bom)), "utf-8")
     return content.decode(codec, "replace")
+
+
+def _thinks(message: str) -> bool:
+    """Whether a tag is left open. Nested ones count, or thinking that quotes an opening one would end early."""
+    depths: Dict[str, int] = {}
+    for tag in _TAG.finditer(message):
+        name = (tag[1] or tag[2]).lower()
+        depths[name] = max(0, depths.get(name, 0) + (1 if tag[1] else -1))
+    return any(depths.values())
 
 
 def _from_json(text: str, form: str) -> str:
@@ -112,8 +120,8 @@ def _events(text: str) -> List[Event]:
     """The objects of the output, in order. Raises NoReply unless it is nothing but whole objects."""
     try:
         found = _loaded(text)
-    except (ValueError, RecursionError):
-        raise NoReply("it begins like JSON and is not: a line is cut or broken, or nested too deep") from None
+    except (ValueError, RecursionError, MemoryError):
+        raise NoReply("it begins like JSON and is not: a line is cut or broken, nested too deep or too large") from None
     _need(found and all(isinstance(event, dict) for event in found), "JSON that is no object, or holds none")
     return found
 
@@ -147,38 +155,67 @@ _READ = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_co
 # --- The clients' shapes --------------------------------------------------------------------------
 
 
+# What a client says where it, or the model's limit, cut the reply.
+_CUT_REASONS = ("length", "content-filter", "error")  # of opencode
+_CUT_STOPS = ("max_tokens", "model_context_window_exceeded")  # of claude
+_BEGINS = ("assistant.turn_start", "assistant.message_start", "assistant.message_delta")  # of copilot
+
+
 def _result(events: List[Event]) -> str:
-    results = [event for event in events if event.get("type") == "result"]
-    _need(len(results) == 1 and results[0] is events[-1], "it does not end in its one result")
-    _need(results[0].get("is_error") is False, "is_error is not false")
-    return _text(results[0].get("result"), "result")
+    results, end = [event for event in events if event.get("type") == "result"], events[-1]
+    _need(len(results) == 1 and results[0] is end, "it does not end in its one result")
+    _need(end.get("is_error") is False, "is_error is not false")
+    _need(not str(end.get("subtype")).startswith("error"), "its subtype is an error")
+    _need(end.get("api_error_status") is None, "it holds an api_error_status")
+    _need(end.get("stop_reason") not in _CUT_STOPS, f"its stop_reason is one of {', '.join(_CUT_STOPS)}")
+    return _text(end.get("result"), "result")
 
 
 def _gemini(events: List[Event]) -> str:
     _need(len(events) == 1, "more than one object")
-    _need("error" not in events[0], "it holds an error")
+    _need(events[0].get("error") is None, "it holds an error")
     return _text(events[0].get("response"), "response")
 
 
 def _opencode(events: List[Event]) -> str:
-    parts = [(event.get("type"), event["part"]) for event in events if isinstance(event.get("part"), dict)]
-    kind, end = parts[-1] if parts else (None, {})
-    _need(kind == "step_finish" and end.get("reason") == "stop", "the last step did not finish with reason stop")
+    parts = [(event.get("type"), event.get("part", {})) for event in events]
+    kind, end = parts[-1]
+    whole = kind == "step_finish" and isinstance(end, dict) and end.get("reason") == "stop"
+    _need(whole, "the last step did not finish with reason stop")
+    fine = all(kind != "error" and isinstance(part, dict) for kind, part in parts)
+    _need(fine, "it holds an error, or a part that is no object")
+    reasons = [part.get("reason") for kind, part in parts if kind == "step_finish"]
+    _need(not any(reason in _CUT_REASONS for reason in reasons), f"a step's reason is one of {', '.join(_CUT_REASONS)}")
     message = _text(end.get("messageID"), "messageID")
     texts = [part.get("text") for kind, part in parts if kind == "text" and part.get("messageID") == message]
     return "".join(_text(text, "a text part") for text in texts)
 
 
 def _copilot(events: List[Event]) -> str:
-    end, code = events[-1], events[-1].get("exitCode")
-    _need(
-        end.get("type") == "result" and type(code) is int and code == 0, "it does not end in a result with exitCode 0"
-    )
-    messages = [event.get("data") for event in events if event.get("type") == "assistant.message"]
-    last = messages[-1] if messages else None
-    if not isinstance(last, dict) or last.get("toolRequests"):
-        raise NoReply("no assistant.message ends it")
-    return _text(last.get("content"), "content")
+    kinds, code = [event.get("type") for event in events], events[-1].get("exitCode")
+    whole = kinds[-1] == "result" and type(code) is int and code == 0
+    _need(whole, "it does not end in a result with exitCode 0")
+    _need("session.error" not in kinds, "it holds a session.error")
+    last = _since_tools(events)
+    _need(last, "no assistant.message ends it, or more has begun")
+    return "\n".join(_text(data.get("content"), "content") for data in last)
+
+
+def _since_tools(events: List[Event]) -> List[Event]:
+    """Copilot's messages after the last that asks for tools, but for a sub-agent's; none where another has begun."""
+    found: List[Event] = []
+    begun = False
+    for kind, data in ((event.get("type"), event.get("data")) for event in events):
+        begun = begun or kind in _BEGINS
+        if kind == "assistant.message":
+            if not isinstance(data, dict):
+                raise NoReply("an assistant.message without data")
+            if data.get("parentToolCallId") is None:
+                begun = False
+                found.append(data)
+                if data.get("toolRequests"):
+                    found.clear()
+    return [] if begun else found
 
 
 class Shape(NamedTuple):

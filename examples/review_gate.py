@@ -1,20 +1,23 @@
 """Stand between a diff and a merge: exit 0 if every reviewer approves the diff, and for no other reason.
 
-  git diff --text --no-textconv --no-ext-diff --no-color --full-index origin/main...HEAD >change.diff
-  python3 examples/review_gate.py --diff change.diff [options] REVIEWER [REVIEWER ...]
+  git diff --text --no-textconv --no-ext-diff --no-color --full-index --ignore-submodules=none \
+    origin/main...HEAD >change.diff
+  python3 -I examples/review_gate.py --diff change.diff [options] REVIEWER [REVIEWER ...]
 
 A REVIEWER is a shell command that takes a prompt on stdin and writes its review to stdout, such as
 "claude -p --setting-sources user" or "codex exec --skip-git-repo-check -s read-only -". Without --diff the diff comes
 on stdin; a pipe hides that git diff failed, so say "set -o pipefail" first, also where the gate itself stands in a
-pipe. The options of git diff are there because attributes in the change (*.py -diff) can hide code from a reviewer.
+pipe. A pipe within a REVIEWER hides that the client failed: use none, or bash -o pipefail -c. The options of git
+diff are there because attributes in the change (*.py -diff) can hide code from a reviewer. Without -I, an empty
+entry of PYTHONPATH has the standard library imported from the working folder, which may hold the change.
 
 exit status
   0  APPROVE, from every reviewer
   3  REQUEST_CHANGES, from any
   4  anything else: no clear verdict, or a reviewer that failed or timed out
   1  a named file, or a temporary one, cannot be read or written
-  2  usage: no diff, one that hides content or is too large, a task that is refused, --print-prompt, --help
-  130  interrupted by SIGINT, SIGTERM or SIGHUP, after the reviewer's processes were ended
+  2  usage: no diff, one too large or with content left out by git, a task that is refused, --print-prompt, --help
+  130  interrupted by SIGINT, SIGTERM, SIGHUP or SIGQUIT, after the reviewer's processes were ended
 
 A token that is drawn after the diff was read ties the reply to it. The reviewer reads and writes regular files, since
 several clients lose the end of what they write to a pipe. It runs in an empty folder, so that no file of the change
@@ -60,7 +63,7 @@ import time
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from types import ModuleType
-from typing import BinaryIO, Callable, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+from typing import BinaryIO, Callable, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 PROGRAM = "review_gate.py"
 
@@ -121,7 +124,8 @@ OUTCOMES: Tuple[Tuple[str, str, Tuple[Optional[str], ...]], ...] = (
     (TIMED_OUT, TIMED_OUT, ()),
 )
 
-# Whether a further attempt is allowed: by the rule that read the reply or, where none was read, by the outcome.
+# Whether a further attempt is allowed: by the rule that read the reply or, where no whole one came, by the outcome
+# (but see judge).
 # fmt: off
 FURTHER = {
     FAILED: True, TIMED_OUT: True, NO_VERDICT: True,
@@ -129,7 +133,7 @@ FURTHER = {
     "approved": False, "blocked": False, "weak-block": False,
     "contradicted": False, "weak-both": False, "repeated": False, "not-last": False, "open-block": False,
 }
-# What leads a reviewer to the change's repository, or speaks to CI in the job's name.
+# What leads a reviewer to the change's repository, or speaks to GitHub's CI in the job's name.
 SCRUBBED = {
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT",
     "GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE",
@@ -209,7 +213,7 @@ def slip(rule: Optional[str]) -> str:
 
 
 def unseen(diff: bytes, allowed: Sequence[str]) -> List[str]:
-    """The lines that stand for content which a reader of the diff cannot see, but for those of allowed paths."""
+    """The lines in which git says that content is left out, in git's wording only, but for those of allowed paths."""
     found = re.findall(rb"^(?:Binary files |GIT binary patch)[^\n]*", diff, re.MULTILINE)
     return [line for line in map(os.fsdecode, found) if not _may_hide(line, allowed)]
 
@@ -235,7 +239,7 @@ class Interrupts:
 
     def install(self) -> None:
         """Handle them, but for one that was ignored from the start, as nohup does."""
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self.arrive)
@@ -401,7 +405,7 @@ class Review(NamedTuple):
 
 
 def judge(command: str, attempt: int, ran: Run, token: str, form: str) -> Review:
-    """Read an attempt. Where no whole reply is there, what is can block, and nothing else."""
+    """Read an attempt. Where no whole reply is there, what is can block or end the attempts, and nothing else."""
     why, message = ran.why, None
     try:
         message = None if why else final_message(ran.stdout, form)
@@ -410,15 +414,29 @@ def judge(command: str, attempt: int, ran: Run, token: str, form: str) -> Review
     text = decode(ran.stdout) if message is None else message
     verdict, rule, line = read_verdict(text, token)
     if message is None and verdict != REQUEST_CHANGES:
+        # A rule that allows no further attempt allows none here either, unless it is the one that approves.
+        spent = None if rule == "approved" or FURTHER.get(rule, False) else rule
+        text = unescaped(text)
+        verdict, rule, line = read_verdict(text, token)
+    if message is None and verdict != REQUEST_CHANGES:
         outcome = NO_VERDICT if not ran.why else TIMED_OUT if ran.why == LATE else FAILED
         counts = AMBIGUOUS if ran.why else None
         return Review(
-            command, outcome, counts, None, None, attempt, ran.seconds, None, why, tail(ran.stdout, ran.stderr)
+            command, outcome, counts, spent, None, attempt, ran.seconds, None, why, tail(ran.stdout, ran.stderr)
         )
     outcome = next(name for name, _, verdicts in OUTCOMES if verdict in verdicts)
     last = [] if verdict in CLEAR else tail(b"", ran.stderr)
     reason = "; ".join(filter(None, [verdict_line(text, token), why]))
     return Review(command, outcome, verdict, rule, line, attempt, ran.seconds, text, reason, last)
+
+
+def unescaped(text: str) -> str:
+    """JSON as lines: within its strings no line begins, and a sentinel would pass for a mention.
+
+    Where a client echoes a diff in which a REQUEST_CHANGES stands, that one blocks; it costs a re-read.
+    """
+    text = re.sub(r"\\u([0-9A-Fa-f]{4})", lambda code: chr(int(code[1], 16)), text)
+    return re.sub(r'\\[bfnrt]|"', "\n", text)
 
 
 def tail(stdout: bytes, stderr: bytes) -> List[str]:
@@ -433,8 +451,7 @@ def ask(command: str, place: int, job: Job) -> Review:
     for attempt in range(1, job.options.retries + 2):
         who = f"reviewer {place} of {len(job.options.reviewers)}, attempt {attempt}"
         say(PROGRAM, f"{who} starts: {command}")
-        with INTERRUPTS.hold():
-            review = attempted(command, place, attempt, job, rule)
+        review = attempted(command, place, attempt, job, rule)
         say(PROGRAM, f"{who} ends after {review.seconds:.1f} s: {review.outcome}: {review.reason}")
         rule, seconds = review.rule, seconds + review.seconds
         if not FURTHER.get(review.rule or review.outcome, False):
@@ -446,27 +463,40 @@ def attempted(command: str, place: int, attempt: int, job: Job, rule: Optional[s
     """One attempt, saved if that was asked for."""
     word, token = draw_words(job)
     text = prompt(job, word, token, rule)
-    ran = run(command, text, job.options.cwd, job.options.timeout)
+    name = f"{place}-{attempt}"
+    with INTERRUPTS.hold():  # not while the reply is judged: a long one takes long
+        ran = run(command, text, job.options.cwd, job.options.timeout)
+        save(job, name, {"prompt": text, "stdout": ran.stdout, "stderr": ran.stderr})
     review = judge(command, attempt, ran, token, job.options.format)
-    files = {"prompt": text, "stdout": ran.stdout, "stderr": ran.stderr}
-    files["json"] = json.dumps({**review._asdict(), "token": token}).encode() + b"\n"
+    files = {"json": json.dumps({**review._asdict(), "token": token}).encode() + b"\n"}
     if review.message is not None:
         files["message"] = review.message.encode("utf-8", "replace")
-    for kind, content in files.items() if job.options.save is not None else ():
-        save(job, f"{place}-{attempt}.{kind}", content)
+    with INTERRUPTS.hold():
+        save(job, name, files)
     return review
 
 
-def save(job: Job, name: str, content: bytes) -> None:
-    """Write a file of --save, whole or not at all. A failure is said and noted, and the review goes on."""
+def save(job: Job, name: str, files: Dict[str, bytes]) -> None:
+    """Write files of --save, each whole or not at all. A failure is said and noted, and the review goes on."""
+    for kind, content in files.items() if job.options.save is not None else ():
+        final = os.path.join(job.options.save, f"{name}.{kind}")
+        try:
+            write(final, content)
+        except OSError as error:
+            say(PROGRAM, f"{final}: {error.strerror}")
+            job.unsaved.append(final)
+
+
+def write(path: str, content: bytes) -> None:
+    """Write a file whole or not at all. Raises OSError."""
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=f"{os.path.basename(path)}.")
     try:
-        handle, path = tempfile.mkstemp(dir=job.options.save, prefix=f"{name}.")
         with open(handle, "wb") as file:
             file.write(content)
-        os.replace(path, os.path.join(job.options.save, name))
-    except OSError as error:
-        say(PROGRAM, f"{os.path.join(job.options.save, name)}: {error.strerror}")
-        job.unsaved.append(name)
+        os.replace(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise
 
 
 # --- What is printed ------------------------------------------------------------------------------
@@ -571,11 +601,11 @@ def prepare(options: argparse.Namespace) -> Job:
         raise Stop(USAGE, "no REVIEWER (--help shows the usage)")
     for command in options.reviewers:
         check_command(command, options.cwd)
-    job = Job(options, read_task(options.task), read_diff(options.diff), [])
+    job = Job(options, read_task(options), read_diff(options.diff), [])
     hidden = unseen(job.diff, options.allow_binary)
     if hidden:
         raise Stop(USAGE, f"content is missing from the diff, and --allow-binary does not name it: {hidden[0]}")
-    check_size(job)
+    check_prompt(job)
     check_folders(options)
     return job
 
@@ -610,12 +640,15 @@ def read(path: Optional[str]) -> bytes:
     return bytes(content)
 
 
-def read_task(path: Optional[str]) -> str:
+def read_task(options: argparse.Namespace) -> str:
     """The task. Raises Stop where it cannot be read or checked, and where the check finds something."""
+    path = options.task
     if path is None:
         return TASK
+    content = read(path)
+    check_size(path, len(content), options)  # first, as the check takes long for a long task
     try:
-        task = read(path).decode("utf-8-sig")
+        task = content.decode("utf-8-sig")
         check_task = provide("prompt_guard").check_task
     except UnicodeDecodeError as error:
         raise Stop(UNREADABLE, f"{path}: is not UTF-8") from error
@@ -634,19 +667,23 @@ def read_diff(path: Optional[str]) -> bytes:
     diff = read(path)
     if not diff.strip():
         raise Stop(USAGE, "the diff is empty: there is nothing to review")
-    if diff.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise Stop(USAGE, "the diff is UTF-16: write it with a redirect that keeps git's bytes")
+    if diff.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        raise Stop(USAGE, "the diff is UTF-16 or UTF-32: write it with a redirect that keeps git's bytes")
     return diff
 
 
-def check_size(job: Job) -> None:
+def check_prompt(job: Job) -> None:
     """Raises Stop where a prompt would be too long, that of a further attempt included."""
     rules = [rule.id for rule in RULES if FURTHER.get(rule.id) and job.options.retries]
-    size = max(len(prompt(job, *draw_words(job), rule)) for rule in [None, *rules])
-    limit = min(job.options.max_prompt_bytes, LIMIT)
-    least = "at least " if len(job.diff) > LIMIT else ""
+    check_size("the prompt", max(len(prompt(job, *draw_words(job), rule)) for rule in [None, *rules]), job.options)
+
+
+def check_size(what: str, size: int, options: argparse.Namespace) -> None:
+    """Raises Stop where something is longer than a prompt may be. Of a file over the limit only the start was read."""
+    limit = min(options.max_prompt_bytes, LIMIT)
     if size > limit:
-        raise Stop(USAGE, f"the prompt has {least}{size} bytes, and {limit} are allowed (--max-prompt-bytes)")
+        least = "at least " if size > LIMIT else ""
+        raise Stop(USAGE, f"{what} has {least}{size} bytes, and {limit} are allowed (--max-prompt-bytes)")
 
 
 OWN_FILE = re.compile(r"[0-9]+-[0-9]+\.(?:prompt|stdout|stderr|json|message)")

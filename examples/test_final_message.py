@@ -54,9 +54,9 @@ def part(kind: str, message: Any = "msg_2", **more: Any) -> Dict[str, Any]:
     return {"type": kind, "sessionID": "ses_1", "part": {"messageID": message, "type": kind, **more}}
 
 
-def said(text: Any, *requests: Any) -> Dict[str, Any]:
+def said(text: Any, *requests: Any, **more: Any) -> Dict[str, Any]:
     """A message in copilot's stream."""
-    return {"type": "assistant.message", "data": {"content": text, "toolRequests": list(requests)}}
+    return {"type": "assistant.message", "data": {"content": text, "toolRequests": list(requests), **more}}
 
 
 def ended(code: Any = 0) -> Dict[str, Any]:
@@ -67,6 +67,8 @@ def ended(code: Any = 0) -> Dict[str, Any]:
 SYSTEM = {"type": "system", "subtype": "init", "cwd": "/x", "tools": []}
 PROMPTED = {"type": "user.message", "data": {"content": f"End with {OK}"}}
 TOOL = {"toolCallId": "t1", "name": "view"}
+SUBAGENT = {"parentToolCallId": "t1"}
+STOPS = part("step_finish", reason="stop")
 OPENCODE = (
     part("step_start", "msg_1"),
     part("text", "msg_1", text=CHATTER),
@@ -87,9 +89,13 @@ WHOLE: List[Tuple[str, str, bytes]] = [
     ("result-json", "claude-stream", lines(SYSTEM, assistant(CHATTER), {"type": "user"}, assistant(REPLY), claude())),
     ("result-json", "qwen-array", json.dumps([SYSTEM, assistant(REPLY), claude()]).encode()),
     ("result-json", "utf-16", json.dumps(claude()).encode("utf-16")),
+    ("result-json", "claude-more", lines(claude(api_error_status=None, stop_reason="end_turn"))),
+    ("result-json", "qwen-less", lines({"type": "result", "is_error": False, "result": REPLY})),
+    ("gemini-json", "error-null", lines({"response": REPLY, "error": None})),
     ("gemini-json", "gemini", json.dumps({"session_id": "x", "response": REPLY, "stats": {}}, indent=2).encode()),
     ("opencode-json", "opencode", lines(*OPENCODE)),
     ("copilot-json", "copilot", lines(*COPILOT)),
+    ("copilot-json", "sub-agent", lines(said(REPLY, parentToolCallId=None), said(CHATTER, **SUBAGENT), ended())),
 ]
 
 # Format, the fault, output, a word of the reason.
@@ -97,6 +103,16 @@ REFUSED: List[Tuple[str, str, bytes, str]] = [
     ("text", "think-unclosed", f"<think>so\n{OK}\n".encode(), "think"),
     ("text", "think-unclosed-in-colour", f"\x1b[2m<THINK>\nso\n{OK}\n".encode(), "think"),
     ("text", "second-think-unclosed", f"<think>a</think>\nWell.\n  <think>so\n{OK}".encode(), "think"),
+    ("text", "thinking-unclosed", f"<Thinking>so\n{OK}".encode(), "think"),
+    ("text", "think-with-attribute-unclosed", f'<think type="<x>">so\n{OK}'.encode(), "think"),
+    ("text", "think-midline-unclosed", f"Sure. <think>so\n{OK}".encode(), "think"),
+    ("text", "think-quoted-unclosed", f"> <think>so\n{OK}".encode(), "think"),
+    ("text", "think-after-hidden-unclosed", f"\u200b\x1b[2K<think>so\n{OK}".encode(), "think"),
+    ("text", "think-nested-unclosed", f"<think>The diff has <think>x</think> in it.\n{OK}".encode(), "think"),
+    ("text", "think-nested-later-unclosed", f"Hm. <think>a <think>b</think> so\n{OK}".encode(), "think"),
+    ("text", "think-closed-too-early", f"</think></think>\n<think>so\n{OK}".encode(), "think"),
+    ("text", "thinking-closed-as-think", f"<thinking>so </think>\n{OK}".encode(), "think"),
+    ("text", "think-in-backticks", f"The `<think>` tag is cut.\n{OK}".encode(), "think"),
     ("result-json", "think-unclosed-inside", lines(claude(f"<think>so\n{OK}")), "think"),
     ("result-json", "second-think-unclosed", lines(claude(f"<think>a</think>\n<think>so\n{OK}")), "think"),
     ("result-json", "is-error", lines(claude(is_error=True)), "is_error"),
@@ -104,6 +120,10 @@ REFUSED: List[Tuple[str, str, bytes, str]] = [
     ("result-json", "is-error-zero", lines(claude(is_error=0)), "is_error"),
     ("result-json", "is-error-text", lines(claude(is_error="false")), "is_error"),
     ("result-json", "is-error-missing", lines({"type": "result", "result": REPLY}), "is_error"),
+    ("result-json", "subtype-error", lines(claude(subtype="error_max_turns")), "subtype"),
+    ("result-json", "api-error", lines(claude(api_error_status=500)), "api_error_status"),
+    ("result-json", "api-error-zero", lines(claude(api_error_status=0)), "api_error_status"),
+    ("result-json", "max-tokens", lines(claude(stop_reason="max_tokens")), "max_tokens"),
     ("result-json", "no-result", lines(SYSTEM, assistant(REPLY)), "result"),
     ("result-json", "two-results", lines(claude("x"), claude()), "one result"),
     ("result-json", "result-not-last", lines(claude(), assistant("More to come.")), "result"),
@@ -136,7 +156,7 @@ REFUSED: List[Tuple[str, str, bytes, str]] = [
     ("result-json", "empty-array", b"[]", "none"),
     ("result-json", "plain-text", REPLY.encode(), "line"),
     ("gemini-json", "error", lines({"response": REPLY, "error": {"message": "x"}}), "error"),
-    ("gemini-json", "error-null", lines({"response": REPLY, "error": None}), "error"),
+    ("gemini-json", "error-empty", lines({"response": REPLY, "error": {}}), "error"),
     ("gemini-json", "no-response", lines({"stats": {}}), "response"),
     ("gemini-json", "number", lines({"response": 5}), "no text"),
     ("gemini-json", "two-objects", lines({"response": REPLY}, {"response": REPLY}), "more than one"),
@@ -145,6 +165,17 @@ REFUSED: List[Tuple[str, str, bytes, str]] = [
     ("opencode-json", "reason-elsewhere", lines(part("text", text=REPLY, reason="stop")), "stop"),
     ("opencode-json", "begins-again", lines(*OPENCODE, part("step_start", "msg_3")), "stop"),
     ("opencode-json", "text-after", lines(*OPENCODE, part("text", "msg_3", text="But")), "stop"),
+    ("opencode-json", "error-before", lines({"type": "error", "error": {}}, *OPENCODE), "error"),
+    ("opencode-json", "error-after", lines(*OPENCODE, {"type": "error"}), "stop"),
+    ("opencode-json", "event-after", lines(*OPENCODE, {"type": "text", "sessionID": "x"}), "stop"),
+    ("opencode-json", "null-after", lines(*OPENCODE, {"type": "text", "part": None}), "stop"),
+    ("opencode-json", "text-before", lines({"type": "text", "part": NO}, *OPENCODE), "part"),
+    (
+        "opencode-json",
+        "cut-before",
+        lines(part("text", text=NO), part("step_finish", reason="length"), *OPENCODE),
+        "length",
+    ),
     ("opencode-json", "number", lines(part("text", text=5), part("step_finish", reason="stop")), "no text"),
     (
         "opencode-json",
@@ -161,6 +192,15 @@ REFUSED: List[Tuple[str, str, bytes, str]] = [
     ("copilot-json", "end-not-last", lines(said(REPLY), ended(), said("But")), "exitCode"),
     ("copilot-json", "tools-last", lines(said(REPLY), said("I look.", TOOL), ended()), "assistant.message"),
     ("copilot-json", "no-message", lines(PROMPTED, ended()), "assistant.message"),
+    ("copilot-json", "error", lines(said(REPLY), {"type": "session.error", "data": {}}, ended()), "session.error"),
+    ("copilot-json", "turn-after", lines(said(REPLY), {"type": "assistant.turn_start"}, ended()), "begun"),
+    (
+        "copilot-json",
+        "delta-after",
+        lines(said(REPLY), {"type": "assistant.message_delta", "data": {}}, ended()),
+        "begun",
+    ),
+    ("copilot-json", "sub-agent-only", lines(said(REPLY, **SUBAGENT), ended()), "assistant.message"),
     ("copilot-json", "number", lines(said(5), ended()), "no text"),
     ("copilot-json", "data-is-text", lines({"type": "assistant.message", "data": REPLY}, ended()), "assistant.message"),
 ]
@@ -225,6 +265,16 @@ class WholeTest(unittest.TestCase):
         output = lines(part("text", text="no "), part("text", text=OK), part("step_finish", reason="stop"))
         self.assertEqual(f"no {OK}", final_message(output))
 
+    def test_no_message_of_the_last_turn_is_dropped(self) -> None:
+        for earlier, verdict in (
+            (said(NO), REQUEST_CHANGES),
+            (said(NO, TOOL), APPROVE),
+            (said(NO, **SUBAGENT), APPROVE),
+        ):
+            with self.subTest(earlier):
+                self.assertEqual(verdict, reading(lines(earlier, said(OK), ended())))
+        self.assertEqual(f"a\n{OK}", final_message(lines(said("a"), said(OK), ended())))
+
     def test_lone_surrogate_and_bad_bytes(self) -> None:
         self.assertEqual("\ud83d", final_message(b'{"type":"result","is_error":false,"result":"\\ud83d"}'))
         self.assertEqual("\ufffd", final_message(b'{"type":"result","is_error":false,"result":"\xff"}'))
@@ -248,13 +298,16 @@ class ThinkingTest(unittest.TestCase):
         self.assertEqual(APPROVE, reading(f"<think>{OK}\n</think>\nFine.\n{OK}".encode()))
         self.assertIsNone(reading(f"<think>\n{OK}\n</think>\nI am not done.".encode()))
 
-    def test_tags_in_prose_are_prose(self) -> None:
-        text = f"The `<think>` tag is cut.\n{OK}"
-        self.assertEqual(text, final_message(text.encode()))
+    def test_tags_that_are_closed_or_none(self) -> None:
+        for text in ("`<think>` is cut at </think>.", "<thinking a='b'>so</THINKING >", "A <thinker> has <rethink>."):
+            with self.subTest(text):
+                self.assertEqual(f"Well: {text}\n{OK}", final_message(f"Well: {text}\n{OK}".encode()))
 
     def test_many_tags_take_no_time(self) -> None:
         with self.assertRaises(NoReply):
             final_message(b"<think>\n" * 300000)
+        with self.assertRaises(NoReply):
+            final_message(b"<think </think " * 200000)
         self.assertEqual(300001, final_message(b"\t" * 300000 + b"x").__len__())
 
 
@@ -277,6 +330,13 @@ class RefusedTest(unittest.TestCase):
         for name, output in UNKNOWN:
             with self.subTest(name), self.assertRaises(NoReply):
                 final_message(output)
+
+    @unittest.skipUnless(sys.platform == "linux", "needs a limit of memory that holds")
+    def test_out_of_memory(self) -> None:
+        code = "import resource, final_message as f; resource.setrlimit(resource.RLIMIT_AS, (300 << 20,) * 2)"
+        code += "\ntry: f.final_message(b'[' + b'{},' * 4000000)\nexcept f.NoReply: print('none')"
+        done = subprocess.run([sys.executable, "-c", code], cwd=HERE, capture_output=True, check=False)
+        self.assertEqual((b"none\n", b""), (done.stdout, done.stderr))
 
     def test_unknown_format(self) -> None:
         with self.assertRaises(ValueError):

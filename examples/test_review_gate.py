@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional
 
 try:
     import pty
@@ -218,6 +218,21 @@ class VerdictTest(GateTest):
         self.assertEqual(3, self.review('print(json.dumps({"response": "No.\\n" + NO})[:-2])').code)
         self.assertEqual(4, self.review('print(json.dumps({"response": "Yes.\\n" + OK})[:-2])').code)
 
+    def test_a_block_in_json_of_a_failed_run(self) -> None:
+        both = 'json.dumps({"type": "result", "is_error": True, "result": "VERDICT: APPROVE is wrong.\\r\\n\\t" + NO})'
+        escaped = both.replace("NO})", r'NO}).replace("=", "\\u003D").replace("\\n", "\\u000a")')
+        bodies = [f"print({both})", f"print({escaped})"]
+        bodies += [f"{body}\nsys.exit(1)" for body in (*bodies, f"print(json.dumps({both}))")]
+        ended = self.gate("--json", *map(self.reviewer, bodies))
+        self.check_blocks(ended, len(bodies))
+        late = f"{bodies[0]}\nsys.stdout.flush()\ntime.sleep(60)"
+        self.check_blocks(self.gate("--json", "--timeout", "1", self.reviewer(late)), 1)
+
+    def check_blocks(self, ended: Ended, count: int) -> None:
+        """Each of so many reviewers blocks by a sentinel, at its first attempt."""
+        found = [(review["verdict"], review["rule"], review["attempts"]) for review in ended.json()["reviewers"]]
+        self.assertEqual((3, [("REQUEST_CHANGES", "blocked", 1)] * count), (ended.code, found))
+
     def test_thinking(self) -> None:
         self.assertEqual(0, self.review('print("<think>", OK, "</think>", "Fine.", OK, sep="\\n")').code)
         self.assertEqual(4, self.review('print("<think>", "Fine.", OK, sep="\\n")').code)
@@ -263,6 +278,7 @@ class AgainTest(GateTest):
     """When a reviewer is asked again, and what it is told."""
 
     def test_only_slips(self) -> None:
+        rows, commands = [], []
         # fmt: off
         for rule, again, reply in (
             ("not-stated", True, '"Hm."'),
@@ -279,19 +295,38 @@ class AgainTest(GateTest):
             ("not-last", False, 'OK + "\\nThis leaks."'),
         ):
             # fmt: on
+            rows.append((rule, again))
+            seen = f'"{rule} " * (b"rule {rule} of" in prompt) or "."'
+            commands.append(self.reviewer(f'note("seen-{rule}", {seen})\nprint({reply})'))
+        found = self.gate("--json", *commands).json()["reviewers"]
+        for (rule, again), review in zip(rows, found):
             with self.subTest(rule):
-                name = f"seen-{rule}"
-                seen = f'"{rule} " * (b"rule {rule} of" in prompt) or "."'
-                command = self.reviewer(f'note("{name}", {seen})\nprint({reply})')
-                ended = self.gate("--json", command)
-                self.assertEqual((rule, 1 + again), (ended.only()["rule"], ended.only()["attempts"]))
-                self.assertEqual(f".{rule} " if again else ".", self.text(name))
+                self.assertEqual((rule, 1 + again), (review["rule"], review["attempts"]))
+                self.assertEqual(f".{rule} " if again else ".", self.text(f"seen-{rule}"))
 
     def test_failures_and_no_reply(self) -> None:
         for body in ("sys.exit(1)", 'print("{")', 'print(json.dumps({"response": OK, "error": 1}))'):
             with self.subTest(body):
                 ended = self.gate("--json", self.reviewer(body))
                 self.assertEqual((4, 2), (ended.code, ended.only()["attempts"]))
+
+    def test_a_failure_with_a_verdict_to_shop_away(self) -> None:
+        # fmt: off
+        rows = (
+            ("not-last", 1, 'OK + "\\nNo wait, it leaks."'),
+            ("contradicted", 1, '"REQUEST_CHANGES\\n" + OK'),
+            ("repeated", 1, 'OK + "\\n" + OK'),
+            ("weak-both", 1, 'json.dumps({"x": "VERDICT: APPROVE? VERDICT: REQUEST_CHANGES " + OK})'),
+            (None, 2, "OK"),
+            (None, 2, 'json.dumps({"response": OK})'),
+        )
+        # fmt: on
+        ended = self.gate("--json", *(self.reviewer(f"print({reply})\nsys.exit(1)") for *_, reply in rows))
+        self.assertEqual(4, ended.code)
+        for (rule, attempts, reply), found in zip(rows, ended.json()["reviewers"]):
+            with self.subTest(reply):
+                self.assertEqual((rule, attempts), (found["rule"], found["attempts"]))
+                self.assertEqual(("failed", "AMBIGUOUS", None), (found["outcome"], found["verdict"], found["line"]))
 
     def test_the_second_reply_counts(self) -> None:
         ended = self.gate("--json", self.reviewer('print("Looks fine." if turn() == 1 else OK)'))
@@ -357,7 +392,8 @@ class PromptTest(GateTest):
             self.assertEqual("not-stated", verdict_contract.read_verdict(slip + prompt, token).rule)
             # Clients that echo the prompt do it in JSON; there it must not pass for a block either.
             echo = json.dumps({"content": slip + prompt})
-            self.assertEqual("not-stated", verdict_contract.read_verdict(echo, token).rule)
+            for shown in (echo, review_gate.unescaped(echo)):
+                self.assertEqual("not-stated", verdict_contract.read_verdict(shown, token).rule)
 
     def test_byte_for_byte(self) -> None:
         # With git --text a diff may hold any bytes.
@@ -384,6 +420,9 @@ class PromptTest(GateTest):
         self.refused(2, "task.md:1: is blank", "--task", self.file("task.md", b" \n"))
         self.refused(1, "task.md: is not UTF-8", "--task", self.file("task.md", b"\xff\xfe"))
         self.refused(1, "nowhere", "--task", "nowhere")
+        long = self.file("task.md", b"A line.\n" * 200000)
+        size = os.path.getsize(long)
+        self.refused(2, f"task.md has {size} bytes, and 1000000 are allowed (--max-prompt-bytes)", "--task", long)
 
     def test_built_in_task_passes_the_check(self) -> None:
         self.assertEqual(
@@ -408,7 +447,8 @@ class DiffTest(GateTest):
         self.refused(2, "empty", diff=b" \r\n\t\n")
         self.refused(2, "empty", diff=None)
         self.refused(2, "empty", diff=None, stdin=None, input=b"\n")
-        self.refused(2, "UTF-16", diff=DIFF.decode().encode("utf-16"))
+        for codec in ("utf-16", "utf-32", "utf-16-be", "utf-32-be"):
+            self.refused(2, "UTF-16 or UTF-32", diff=("\ufeff" + DIFF.decode()).encode(codec))
 
     def test_stdin(self) -> None:
         self.assertEqual(0, self.gate(self.reviewer(APPROVES), diff=None, stdin=None, input=DIFF).code)
@@ -621,8 +661,8 @@ class EndTest(GateTest):
     """Nothing of a reviewer's group outlives its attempt, or the gate."""
 
     def tearDown(self) -> None:
-        pids = self.text("pids").split() if os.path.exists(os.path.join(self.folder, "pids")) else []
-        for pid in map(int, pids):
+        places = [root for root, _, names in os.walk(self.folder) if "pids" in names]
+        for pid in (int(pid) for place in places for pid in self.text(os.path.join(place, "pids")).split()):
             if alive(pid):
                 os.kill(pid, signal.SIGKILL)
                 self.fail("a process of the reviewer's group is alive")
@@ -665,29 +705,38 @@ time.sleep(60)"""
         self.assertEqual(0, ended.code)
 
     def test_signals(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            with self.subTest(number.name):
-                body = f'note("pids", "%d " % os.getpid())\n{STUBBORN_CHILD}\nnote("up", "x")\n'
-                body += "print(OK, flush=True)\ntime.sleep(60)"
-                code, err = self.interrupted(body, number)
-                self.assertEqual(130, code, err)
-                self.assertNotIn("Traceback", err)
-                self.assertEqual([], os.listdir(self.temp))
-                self.tearDown()
+        numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+        with contextlib.ExitStack() as stack:
+            gates = [stack.enter_context(self.started(number.name)) for number in numbers]
+            for number, gate in zip(numbers, gates):
+                while not os.path.exists(os.path.join(self.folder, number.name, "up")) and gate.poll() is None:
+                    time.sleep(0.01)
+                gate.send_signal(number)
+            for number, gate in zip(numbers, gates):
+                with self.subTest(number.name):
+                    out, err = gate.communicate()
+                    self.assertEqual((130, b""), (gate.returncode, out), err)
+                    self.assertNotIn(b"Traceback", err)
+        self.assertEqual([], os.listdir(self.temp))
 
-    def interrupted(self, body: str, number: signal.Signals) -> Tuple[int, str]:
-        """Status and stderr of a gate that gets a signal while its reviewer runs."""
-        for name in ("up", "UP", "pids"):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(self.folder, name))
-        command = self.command("--save", os.path.join(self.folder, "kept"), self.reviewer(body))
-        with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment()) as gate:
-            while not os.path.exists(os.path.join(self.folder, "up")) and gate.poll() is None:
+    def started(self, name: str) -> subprocess.Popen[bytes]:
+        """A gate, at the same time as others, whose reviewer keeps its notes in a folder of its own."""
+        body = f'here = os.path.join(here, "{name}")\nos.mkdir(here)\nnote("pids", "%d " % os.getpid())\n'
+        body += f'{STUBBORN_CHILD}\nnote("up", "x")\nprint(OK, flush=True)\ntime.sleep(60)'
+        command = self.command("--save", os.path.join(self.folder, f"kept-{name}"), self.reviewer(body))
+        return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment())
+
+    def test_signal_while_a_reply_is_judged(self) -> None:
+        kept = os.path.join(self.folder, "kept")
+        body = 'sys.stdout.write("===VERDICT=== x\\n" * (1 << 19))'
+        command = self.command("--save", kept, self.reviewer(body))
+        with subprocess.Popen(command, stderr=subprocess.PIPE, env=self.environment()) as gate:
+            while not os.path.exists(os.path.join(kept, "1-1.stdout")) and gate.poll() is None:
                 time.sleep(0.01)
-            gate.send_signal(number)
-            out, err = gate.communicate()
-        self.assertEqual(b"", out)
-        return gate.returncode, err.decode()
+            gate.send_signal(signal.SIGTERM)
+            err = gate.communicate()[1]
+        self.assertEqual(130, gate.returncode, err)
+        self.assertEqual(["1-1.prompt", "1-1.stderr", "1-1.stdout"], sorted(os.listdir(kept)))
 
     def test_signal_while_the_diff_is_awaited(self) -> None:
         command = self.command("true", diff=None)
@@ -846,6 +895,15 @@ class OutputTest(GateTest):
         self.assertEqual((1, 1), (ended.code, ended.json()["exit_code"]))
         self.assertIn("Fine.", ended.only()["message"])
 
+    def test_save_leaves_no_half_of_a_file(self) -> None:
+        kept = os.path.join(self.folder, "kept")
+        body = f"os.makedirs(os.path.join({kept!r}, '1-1.stdout', 'full'))\n{APPROVES}"
+        ended = self.review(body, "--save", kept)
+        self.assertEqual(1, ended.code)
+        self.assertIn("1-1.stdout: ", ended.err)
+        names = [f"1-1.{kind}" for kind in ("json", "message", "prompt", "stderr", "stdout")]
+        self.assertEqual(names, sorted(os.listdir(kept)))
+
     def test_stdout_is_gone(self) -> None:
         for body, code in ((APPROVES, 1), (BLOCKS, 1)):
             for options in ([], ["--json"]):
@@ -917,6 +975,7 @@ class UsageTest(GateTest):
         shown = self.gate("--help").out
         for words in (
             "set -o pipefail",
+            "python3 -I examples/review_gate.py",
             "--text --no-textconv --no-ext-diff --no-color",
             "CLAUDE_CODE_DISABLE_ATTACHMENTS=1",
         ):
@@ -954,6 +1013,13 @@ class UsageTest(GateTest):
             os.path.join(self.folder, "copy", "verdict_contract.py"),
         )
         self.assertEqual(0, self.copied(gate, fine).returncode)
+
+    def test_isolated_from_the_working_folder(self) -> None:
+        self.file("argparse.py", b"import os\nos._exit(0)\n")
+        command = [sys.executable, "-I", *self.command(self.reviewer(BLOCKS))[1:]]
+        environment = self.environment(PYTHONPATH=os.pathsep)
+        done = subprocess.run(command, capture_output=True, check=False, cwd=self.folder, env=environment)
+        self.assertEqual(3, done.returncode, done.stderr)
 
     def test_modules_that_are_missing(self) -> None:
         for names in (("review_gate.py", "final_message.py"), ("review_gate.py", "verdict_contract.py")):
