@@ -1909,12 +1909,12 @@ def run_example(path: Path) -> Example:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                timeout=80,
+                timeout=600,
             )
             status = ran.returncode
         except subprocess.TimeoutExpired:
             status = -1
-            output.write(b"\nstopped after 80 seconds\n")
+            output.write(b"\nstopped after 600 seconds\n")
         output.seek(0)
         text = output.read().decode("utf-8", "replace")
     tests = re.findall(r"^Ran (\d+) tests? in ", text, re.MULTILINE)

@@ -1,6 +1,6 @@
 """Stand between a diff and a merge: exit 0 if every reviewer approves the diff, and for no other reason.
 
-  git diff --text --no-textconv --no-ext-diff --no-color --full-index --ignore-submodules=none \
+  git diff --text --no-textconv --no-ext-diff --no-color --full-index --ignore-submodules=none \\
     origin/main...HEAD >change.diff
   python3 -I examples/review_gate.py --diff change.diff [options] REVIEWER [REVIEWER ...]
 
