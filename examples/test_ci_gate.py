@@ -81,6 +81,14 @@ def ids(result: GateResult) -> list[str]:
     return [reason.split(": ", 1)[0] for reason in result.reasons]
 
 
+def setUpModule() -> None:
+    """A shell starts what runs in the background with some signals ignored, and every child inherits that."""
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 class ReplyOf:
     """What an invoke returns."""
 

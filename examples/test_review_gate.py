@@ -57,6 +57,14 @@ while not os.path.exists(os.path.join(here, "UP")): time.sleep(0.01)
 """
 
 
+def setUpModule() -> None:
+    """A shell starts what runs in the background with some signals ignored, and every child inherits that."""
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 class Ended(NamedTuple):
     """What came of a run of the gate."""
 
