@@ -2,9 +2,9 @@
 
     python3 .ci/model.py [--root DIR] [--seconds N] [--lines N] [--seed N]
 
-`model(report, token)` was written from the design page alone, without a look at the parser: no
-code and no idea is shared. It walks line by line and character by character and cares for nothing
-but being easy to check against the page. This program gives the same reports to both and compares
+`model(report, token)` was written from the rules in words alone, without a look at the parser, and
+shares no code with it; where the words leave a choice, the two were made to agree afterwards. It walks
+line by line and character by character and cares for nothing but being easy to check. This program gives the same reports to both and compares
 the whole answer: verdict, rule and line. Every report is read without a token and with one.
 
 What a clean run proves: on each report compared, two readers that were written apart agree. The
@@ -12,7 +12,7 @@ reports are all those of up to `--lines` lines over `KINDS`, as far as the time 
 random ones with damage on every level. So a change to the parser that moves any answer within
 reach turns up here, reduced to a minimal report.
 
-What it cannot prove: that the page itself is right; anything where both authors misread it the
+What it cannot prove: that the rules are right; anything where both authors misread them the
 same way; anything that no report compared here touches, such as characters that appear neither in
 `KINDS` nor in `STRANGE`; and it says nothing about speed, bytes or the command line.
 
@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-# ---------------------------------------------------------------------------- the words of the page
+# ---------------------------------------------------------------------------- the words of the rules
 
 APPROVAL, BLOCK, UNKNOWN, MENTION = "approval", "block", "unknown", "mention"
 
@@ -503,7 +503,7 @@ def open_block(lines: Sequence[Line]) -> int | None:
 
 
 def model(report: str, token: str | None = None) -> Answer:
-    """The verdict, the rule that decided, and its line: the page's table, read top to bottom."""
+    """The verdict, the rule that decided, and its line: the table of rules, read top to bottom."""
     lines = [read_line(line) for line in split_lines(report)]
     counted = [(number, marker) for number, line in enumerate(lines, 1) for marker in line.markers]
     for number, marker in counted:
@@ -517,7 +517,7 @@ def model(report: str, token: str | None = None) -> Answer:
     return read_prose(lines)
 
 
-def read_approval(  # noqa: PLR0911  (a rule a return, in the order of the page)
+def read_approval(  # noqa: PLR0911  (a rule a return, in the order of the table)
     lines: Sequence[Line], counted: Sequence[tuple[int, Marker]], token: str | None
 ) -> Answer:
     """The report holds an approval, and no sentinel that says anything else."""
