@@ -4,8 +4,9 @@
 
 `model(report, token)` was written from the rules in words alone, without a look at the parser, and
 shares no code with it; where the words leave a choice, the two were made to agree afterwards. It walks
-line by line and character by character and cares for nothing but being easy to check. This program gives the same reports to both and compares
-the whole answer: verdict, rule and line. Every report is read without a token and with one.
+line by line and character by character and cares for nothing but being easy to check. This program
+gives the same reports to both and compares the whole answer: verdict, rule and line. Every report is
+read without a token and with one.
 
 What a clean run proves: on each report compared, two readers that were written apart agree. The
 reports are all those of up to `--lines` lines over `KINDS`, as far as the time box reaches, and
