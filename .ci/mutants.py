@@ -1,21 +1,25 @@
 """Damage the parser and the command in one place at a time, and see that the tests notice every time.
 
-    python3 .ci/mutants.py [--file FILE] [--only TEXT] [--list] [--jobs N] [--tests FILE]
+    python3 .ci/mutants.py [--file FILE] [--only TEXT] [--list] [--verbose]
 
-Each mutant is verdict_contract.py or verdict_check.py with one change: all that cosmic-ray has operators for, and
-what such tools lack, the operators below (parts of patterns, of lists, of strings; the rules among them: each one
-dropped, each two neighbours swapped, each conjunct of `approved` dropped). It is put into a copy of the repository,
-never into the checkout, and the tests of that copy run in a process with limits of time and memory: those first
-that have killed its neighbours, then the quick ones, then those that start processes, until one fails.
+Each mutant is verdict_contract.py or verdict_check.py with one change: those that cosmic-ray makes, and those below,
+which such tools lack: patterns (a set wider or narrower, a bound, a part, a branch, a look ahead), lists (an element,
+a rule, a conjunct, an argument dropped; two neighbouring rules swapped), calls, slices, statements, strings.
 
-What a clean run proves: no single change of these kinds can be made unnoticed, but for those in equivalent.txt,
-where each stands with the argument why it changes nothing that anybody could see. An entry there that a test kills,
-or that no longer fits the code, fails the run too, so the file holds nothing but living mutants.
+A mutant is put into a copy of the repository, never into the checkout. The tests of that copy run in a process with
+limits of time and memory until one fails: those first that have killed its neighbours, then the quick ones, then
+those that start a process. For speed a command under test is a fork of that process; what survives that way goes
+through the whole test file as a process of its own, with real commands.
 
-What it cannot prove: that the tests notice two changes at once, code that is missing, or a change of a kind that is
-not made here. Left out on purpose: docstrings, annotations, imports, comments, and prose, that is every string in
-which two words stand side by side; such texts are for people, and a test that repeats them proves nothing. A mutant
-that does not end within the time limit counts as killed, one that is no valid Python is no mutant.
+What a clean run proves: no single change of these kinds goes unnoticed, but for those in equivalent.txt, each with
+the argument why nobody can tell it from the original. An entry that a test kills, or that no longer fits the code,
+fails the run. (For speed, a listed mutant of the parser meets no test that starts a process, and a listed mutant of
+the command no other.)
+
+What it cannot prove: that the tests notice two changes at once, or code that is missing; or, since a mutant that
+takes too long is stopped, how much slower than the original is too slow (bench.py does). Left out on purpose are
+docstrings, annotations, imports, comments, the help of arguments, and prose, that is every string in which two words
+stand side by side: a test that repeats them proves nothing. What is no valid Python is no mutant.
 
 Exit 0 if every mutant is killed or explained, 1 if not or if a test fails without any mutant, 2 for usage.
 """
@@ -131,7 +135,7 @@ class Code:
 
 def walk(node: Any) -> Iterator[Any]:
     """Every node that may be mutated: not docstrings, annotations or imports."""
-    if node.type in ("annassign", "import_name", "import_from") or is_docstring(node):
+    if node.type in ("annassign", "import_name", "import_from") or is_docstring(node) or is_help(node):
         if node.type == "annassign" and "=" in node.children:
             yield from walk(node.children[3])
         return
@@ -145,6 +149,11 @@ def walk(node: Any) -> Iterator[Any]:
 def is_docstring(node: Any) -> bool:
     """Whether the node is a string that stands as a statement by itself."""
     return node.type in ("string", "strings") and node.parent.type in ("simple_stmt", "file_input")
+
+
+def is_help(node: Any) -> bool:
+    """Whether the node is an argument that argparse shows to people."""
+    return node.type == "argument" and node.children[0].type == "name" and node.children[0].value in ("help", "metavar")
 
 
 def mutants(file: str, source: str) -> Iterator[Mutant]:
@@ -205,7 +214,7 @@ def by_cosmic_ray(code: Code, node: Any) -> Iterator[Edit]:
         for index, _ in enumerate(operator.mutation_positions(node)):
             twin = twin_of(node)
             mutated = operator.mutate(twin, index)
-            text = mutated.get_code(include_prefix=False).strip() if mutated is not None else ""
+            text = mutated.get_code(include_prefix=False).lstrip(" ") if mutated is not None else ""
             yield narrowed(code.source, code.edit(type(operator).__name__, node, text))
 
 
@@ -244,6 +253,8 @@ def drop_one(code: Code, node: Any) -> Iterator[Edit]:
     """A list, a sum, a condition or a call without one of its parts: an element, rule, operand, conjunct, argument."""
     parts = parts_of(node) if node.type in LISTS else []
     for at, part in enumerate(parts):
+        if is_help(part[0]):
+            continue
         start = code.start(part[0]) if at + 1 < len(parts) else code.end(parts[at - 1][-1])
         end = code.start(parts[at + 1][0]) if at + 1 < len(parts) else code.end(part[-1])
         yield Edit("drop", start, end, "")
@@ -650,11 +661,14 @@ def as_a_command(words: list[str], options: dict[str, Any], streams: dict[str, A
         status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        print(*([] if end.code is None or isinstance(end.code, int) else [end.code]), end="", file=sys.stderr)
     except BaseException:  # noqa: BLE001
         traceback.print_exc()
     finally:
-        with contextlib.suppress(OSError, ValueError):
+        try:
             sys.stdout.flush()
+        except (OSError, ValueError):
+            status = 120  # as Python does
         os._exit(status)
 
 
