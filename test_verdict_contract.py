@@ -24,9 +24,11 @@ import random
 import re
 import shutil
 import signal
+import string
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any, Callable, Counter, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Type
@@ -681,6 +683,34 @@ LATER = [
     case("not-stated", "mention-in-a-fence", None, "```", "It says " + A, "```"),
     case("not-stated", "other-punctuation-in-the-gap", None,
          *(f"VERDICT {c} APPROVE" for c in "!\"$%&'()+,/;<?@[\\]^_{}")),
+
+    # Where one sign more or less decides.
+    case("unknown-value", "block-and-two-tokens", AMBIGUOUS, f"{R} {T} {T}", line=1),
+    case("not-stated", "two-list-numbers-before-a-marker", None, "1. 2. " + M + " LGTM"),
+    case("not-stated", "approve-and-two-underscores", None, "VERDICT: APPROVE__X"),
+    case("open-block", "comment-of-three-dashes", AMBIGUOUS, "<!--->", A, line=1),
+    case("weak-block", "before-a-fence-that-opens", REQUEST_CHANGES, "", OLD_BLOCK, "```", line=2),
+    case("not-bare", "quoted-below-a-long-line", AMBIGUOUS, "\u0444" * 70000, "> " + A, line=2),
+    case("approved", "bracket-closed-not-opened", APPROVE, "X] REQUEST_CHANGES", A),
+    case("approved", "bracket-opened-not-closed", APPROVE, "[X REQUEST_CHANGES", A),
+    case("approved", "box-with-a-letter-beyond-ascii", APPROVE, "[\u0436] REQUEST_CHANGES", A),
+    case("approved", "number-after-a-letter", APPROVE, "A1. REQUEST_CHANGES", A),
+    case("approved", "number-behind-the-word", APPROVE, "REQUEST_CHANGES1.", A),
+    case("approved", "colon-behind-the-word", APPROVE, "FINAL ANSWER REQUEST_CHANGES:", A),
+    case("approved", "number-in-place-of-the-colon", APPROVE, "FINAL ANSWER 5. REQUEST_CHANGES", A),
+    case("approved", "number-and-colon-behind-the-word", APPROVE, "FINAL ANSWER 1. REQUEST_CHANGES:", A),
+    case("approved", "label-of-41-beyond-ascii", APPROVE, "\u0436" * 41 + ": REQUEST_CHANGES", A),
+    case("contradicted", "label-of-40-beyond-ascii", AMBIGUOUS, "\u0436" * 40 + ": REQUEST_CHANGES", A, line=1),
+    case("contradicted", "long-dash", AMBIGUOUS, OLD_BLOCK + "\u2010" * 70000, A, line=1),
+    case("contradicted", "number-then-colon", AMBIGUOUS, "FINAL ANSWER 1.: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "number-blank-colon", AMBIGUOUS, "FINAL ANSWER 1. : REQUEST_CHANGES", A, line=1),
+    case("contradicted", "number-sign-colon", AMBIGUOUS, "FINAL ANSWER 1.;: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "two-numbers-then-colon", AMBIGUOUS, "FINAL ANSWER 1. 2. : REQUEST_CHANGES", A, line=1),
+    case("contradicted", "two-numbers-in-brackets", AMBIGUOUS, "FINAL ANSWER (1.) (2.): REQUEST_CHANGES", A, line=1),
+    case("contradicted", "number-in-brackets", AMBIGUOUS, "FINAL ANSWER (1.;): REQUEST_CHANGES", A, line=1),
+    case("contradicted", "number-in-the-label", AMBIGUOUS, "STEP 9 VERDICT - REQUEST_CHANGES", A, line=1),
+    case("contradicted", "label-with-a-z", AMBIGUOUS, "QUIZ VERDICT - REQUEST_CHANGES", A, line=1),
+    case("approved", "label-that-ends-in-verdict", APPROVE, "OVERDICT - REQUEST_CHANGES", "9VERDICT - REQUEST_CHANGES", A),
 ]
 
 # The same fault with each member of a set; the sets are written out here, apart from the parser's.
@@ -976,6 +1006,95 @@ def approved_reports(seed: int, number: int, token: Optional[str] = None) -> Lis
     return found
 
 
+# Each shape with every ASCII character in turn for the @: the rule, and with exactly which characters it holds.
+ALNUM = string.digits + string.ascii_letters
+CUT = "\v\f\r\x1c\x1d\x1e"
+UNSEEN = "".join(map(chr, [*range(9), *range(14, 28), 31, 127]))
+SIGNS = string.punctuation
+ANY = "".join(map(chr, range(128)))
+NO_HEX = "".join(set(string.ascii_letters) - set(string.hexdigits))
+SWEEPS = [
+    ("\x1b[@m" + A, None, "approved", "0123456789:;"),
+    (A + "\n@", None, "approved", " \t\r\n"),
+    ("@" + A, None, "approved", "\n *_`="),
+    ("@" + A, None, "weak-approve", ALNUM),
+    ("   @" + A, None, "approved", "\n*_`="),
+    ("#@" + A, None, "approved", "\n "),
+    ("#@ " + A, None, "approved", "\n #"),
+    ("x@" + A, None, "not-bare", CUT),
+    ("===@VERDICT=== APPROVE", None, "approved", " \t="),
+    ("===@VERDICT=== APPROVE", None, "not-bare", UNSEEN),
+    ("===VERDICT@=== APPROVE", None, "approved", " \t="),
+    ("===VERDICT@=== APPROVE", None, "not-bare", UNSEEN),
+    (M + "@APPROVE", None, "approved", " \t*_`:.="),
+    (M + "@APPROVE", None, "not-bare", UNSEEN),
+    (A + "@", None, "approved", " \t*_`:.\r\n"),
+    (A + "@", None, "not-bare", UNSEEN + CUT.replace("\r", "")),
+    (A + "@" + T, T, "approved", " \t"),
+    (A + " @" + T, T, "approved", " \t*_`:."),
+    (A + " @" + T, T, "wrong-token", string.hexdigits),
+    (A + "@ " + T, T, "approved", " \t*_`:."),
+    (A + " " + T + "@", T, "approved", " \t*_`:.\r\n"),
+    (A + " " + T + "@", T, "wrong-token", string.hexdigits),
+    (A + " @" + T[1:], None, "wrong-token", string.hexdigits + " \t*_`:."),
+    (R + "@", None, "unknown-value", ALNUM),
+    (M + "@REQUEST_CHANGES", None, "unknown-value", ALNUM + CUT + "\n"),
+    (M + " REQUEST@CHANGES", None, "blocked", " \t-_" + UNSEEN),
+    (R + "@" + T, None, "blocked", " \t\n" + CUT),
+    (R + " @" + T, None, "unknown-value", NO_HEX),
+    (R + "@ " + T, None, "unknown-value", ALNUM),
+    (R + " " + T + "@", None, "unknown-value", NO_HEX),
+    ("@" + M + " LGTM", None, "not-stated", ALNUM),
+    ("1@" + M + " LGTM", None, "unknown-value", ".)\n" + CUT),
+    ("@." + M + " LGTM", None, "not-stated", string.ascii_letters),
+    ("1.@" + M + " LGTM", None, "not-stated", ALNUM),
+    ("1@." + M + " LGTM", None, "unknown-value", ".)\n" + CUT + UNSEEN + string.digits),
+    ("x " + M + "@APPROVE\n" + A, None, "approved", ALNUM + CUT + "\n"),
+    ("x " + A + "@\n" + A, None, "approved", ALNUM),
+    ("x " + A + "_@\n" + A, None, "approved", ALNUM),
+    ("x " + M + " REQUEST@CHANGES\n" + A, None, "repeated", " \t-_" + UNSEEN),
+    (M + "@<value>\n" + A, None, "unknown-value", ALNUM + CUT + "\n"),
+    (M + " <value@\n" + A, None, "approved", ">"),
+    ("VERDICT@APPROVE", None, "weak-approve", " \t`:=*#>|.~-"),
+    ("VERDICT@REQUEST_CHANGES", None, "weak-block", " \t`:=*#>|.~-"),
+    ("VERDICT:@APPROVE", None, "weak-approve", " \t`:=*#>|.~-" + UNSEEN),
+    ("@VERDICT: APPROVE", None, "not-stated", ALNUM),
+    ("VERDICT: APPROVE@", None, "not-stated", ALNUM),
+    ("VERDICT: APPROVE_@", None, "not-stated", ALNUM),
+    ("VERDICT: REQUEST@CHANGES", None, "weak-block", " \t-_" + UNSEEN),
+    ("REQUEST@CHANGES\n" + A, None, "contradicted", " \t-_" + UNSEEN),
+    ("@REQUEST_CHANGES\n" + A, None, "approved", ALNUM),
+    ("REQUEST_CHANGES@\n" + A, None, "approved", ALNUM),
+    ("[@] REQUEST_CHANGES\n" + A, None, "approved", ALNUM.replace("X", "").replace("x", "")),
+    ("1@ REQUEST_CHANGES\n" + A, None, "contradicted", ".):=\n" + CUT),
+    ("@. REQUEST_CHANGES\n" + A, None, "approved", string.ascii_letters),
+    ("REQUEST_CHANGES 1@\n" + A, None, "contradicted", ".)"),
+    ("FINAL@ANSWER: REQUEST_CHANGES\n" + A, None, "approved", "".join(set(SIGNS) - set("_-/")) + "\t"),
+    ("FINAL ANSWER@ REQUEST_CHANGES\n" + A, None, "contradicted", ":=\n" + CUT),
+    ("FINAL@VERDICT - REQUEST_CHANGES\n" + A, None, "contradicted", "_-/ \n" + CUT),
+    ("@VERDICT - REQUEST_CHANGES\n" + A, None, "approved", ALNUM),
+    ("FINAL VERDICT@REQUEST_CHANGES\n" + A, None, "contradicted", SIGNS + " \t\n" + CUT),
+    ("A:@REQUEST_CHANGES\n" + A, None, "approved", ALNUM),
+    ("A@: REQUEST_CHANGES\n" + A, None, "contradicted", ANY),
+    ("@: REQUEST_CHANGES\n" + A, None, "contradicted", ANY),
+    ("``@\n" + A, None, "open-block", "`"),
+    ("@```\n" + A, None, "open-block", "\n `"),
+    ("   @```\n" + A, None, "open-block", "\n`"),
+    ("```@\n" + A, None, "open-block", ANY),
+    ("```\n```@\n" + A, None, "approved", "\t\n\r `"),
+    ("```\n@```\n" + A, None, "approved", "\n `"),
+    ("<!-@\n" + A, None, "open-block", "-"),
+    ("@<!--\n" + A, None, "open-block", "\n "),
+    ("<!-- --@\n" + A, None, "approved", ">"),
+    ("```\nx\n```@\nVERDICT: REQUEST_CHANGES", None, "weak-block", "\t\n\r `"),
+    (A + ":@@@@@@@@ ", None, "approved", " \t\n*_`:."),
+    (A + ":@@@@@@@@ ", None, "unknown-value", "".join(set(ANY) - set(UNSEEN + CUT + " \t\n*_`:."))),
+    (R + ":@@@@@@@@ ", None, "unknown-value", ALNUM),
+    (A + ":@" + T[1:], None, "wrong-token", " \t"),
+    (R + ":@" + T[1:], None, "blocked", " \t\n" + CUT),
+]
+
+
 class StatementTest(unittest.TestCase):
     """What must hold for every report, tried on many."""
 
@@ -1000,6 +1119,16 @@ class StatementTest(unittest.TestCase):
                 got = self.check_one_approval("\n".join(lines), token)
                 want = expected(lines, token)
                 self.assertEqual(want, (got.rule, got.line), f"token {token}\n{shown(chr(10).join(lines))}")
+
+    def test_any_ascii_character_in_any_place(self) -> None:
+        for shape, token, rule, characters in SWEEPS:
+            holds = {character for character in ANY if read_verdict(shape.replace("@", character), token).rule == rule}
+            self.assertEqual(set(characters), holds, f"{shape!a} {rule}")
+
+    def test_prompt_rule_differs_in_the_token_only(self) -> None:
+        without = prompt_rule(T).replace(f" {T}", "").replace(" Copy the token after it as it stands.", "")
+        self.assertEqual(prompt_rule(), without)
+        self.assertEqual(2, prompt_rule().count("<value>"))
 
     def test_1_one_rule_approves_and_says_it_all(self) -> None:
         self.assertEqual(["approved"], [rule.id for rule in RULES if rule.verdict == APPROVE])
@@ -1702,6 +1831,111 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(4, len([line for line in summary if line]) + 1)
         self.assertEqual(5, summary[2].count("|"))
         self.assertIsNone(re.search(r"[`<>*_\[\]()\\%]", summary[2]))
+
+    # How a path is written, in each place
+
+    def test_a_path_is_written_so_that_it_commands_nothing(self) -> None:
+        for function, text, want in (
+            (verdict_check.visible, "a:b::c:::d", "a:b:\\x3ac:\\x3a:d"),
+            (verdict_check.visible, "a#b##c###d", "a#b#\\x23c#\\x23#d"),
+            (verdict_check.visible, "\u00e9 \x1b\n\udc80\u2028", "\u00e9 \\x1b\\n\\udc80\\u2028"),
+            (verdict_check.place, "a: b:c: : d", "a:\\x20b:c:\\x20:\\x20d"),
+            (verdict_check.markdown, "aX\u00e90 ./-", "aX\u00e90 ./-"),
+            (verdict_check.markdown, "|<&_`\n", "&#124;&#60;&#38;&#95;&#96;&#92;n"),
+        ):
+            self.assertEqual(want, function(text))
+        outcome = verdict_check.Outcome("a%\r\n:,X##", APPROVE, "approved", 3, "VERDICT: APPROVE")
+        self.assertEqual(
+            "::notice file=a%25%0D%0A%3A%2CX#\\x23,line=3::VERDICT: APPROVE", verdict_check.annotation(outcome)
+        )
+        for verdict in (REQUEST_CHANGES, AMBIGUOUS, None):
+            self.assertTrue(verdict_check.annotation(outcome._replace(verdict=verdict)).startswith("::error file="))
+        self.assertIn(
+            '"report": "a#b#\\u0023c"', verdict_check.as_json([outcome._replace(report="a#b##c")], APPROVE, 0)
+        )
+        want = "| report | verdict | rule | line |\n| --- | --- | --- | --- |\n"
+        self.assertEqual(
+            want + "| a | m | approved | 3 |\n\n", verdict_check.summary([outcome._replace(report="a", message="m")])
+        )
+
+    def test_what_is_said_word_for_word(self) -> None:
+        for arguments, want in (
+            (["--token", "7", "a"], "--token: a token is 8 to 64 hex digits"),
+            (["a", "./a"], f"named twice: {self.folder / 'a'} (--help shows the usage)"),
+            (["--no", "a"], "unrecognized arguments: --no (--help shows the usage)"),
+            (["##[x]\x1b"], "#\\x23[x]\\x1b: No such file or directory"),
+        ):
+            self.write("a", A)
+            self.assertEqual(f"verdict_check.py: {want}\n", self.check(1 if "##" in arguments[-1] else 2, arguments)[1])
+        for panel, said in ((["a", "b", "c"], "1 of 3 approve, 2 cannot be read"), (["a"] * 3, "3 of 3 approve")):
+            read = [verdict_check.Outcome(p, APPROVE, "approved" if p == "a" else None, 1, "m") for p in panel]
+            self.assertIn(f" !! {said}; read the reports", verdict_check.as_text(read, None)[-1])
+        out, _ = self.check(2, [], "--help")
+        self.assertTrue(out.startswith("Exit 0 if"), out)
+
+    def test_standard_input_and_a_file_of_its_name(self) -> None:
+        self.write("-", A)
+        self.check(3, ["-", "./-"], input=R.encode())
+
+    def test_a_panel_tells_of_a_report_that_was_read(self) -> None:
+        outputs, _, _ = self.github(1, ["missing", self.write("n", "")])
+        self.assertEqual("not-stated", outputs["rule"])
+
+    def test_from_python(self) -> None:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.assertEqual(0, verdict_check.main([str(self.folder / self.write("a", A))]))
+        self.assertEqual("VERDICT: APPROVE\n", out.getvalue())
+
+    @unittest.skipUnless(POSIX, "names and settings that another system does not have")
+    def test_it_finds_its_parser_and_no_other(self) -> None:
+        (self.folder / "verdict_contract.py").write_text("raise SystemExit(0)", encoding="utf-8")
+        self.write("r", R)
+        env = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONSAFEPATH": "1"}
+        for options in (["-I"], []):
+            ran = process(sys.executable, *options, HERE / "verdict_check.py", "r", cwd=self.folder, env=env)
+            self.assertEqual((3, b"VERDICT: REQUEST_CHANGES\n", b""), (ran.returncode, ran.stdout, ran.stderr))
+
+    @unittest.skipUnless(POSIX, "pipes that do not block")
+    def test_a_pipe_that_does_not_block(self) -> None:
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        command = [*PYTHON, str(HERE / "verdict_check.py"), "-"]
+        with open(reading, "rb") as pipe, subprocess.Popen(command, stdin=pipe, stdout=subprocess.PIPE) as running:
+            while not os.get_blocking(reading) and running.poll() is None:
+                time.sleep(0.01)  # the other side makes it block before it reads
+            with open(writing, "wb") as end:
+                end.write(A.encode())
+            self.assertEqual((b"VERDICT: APPROVE\n", None), running.communicate(timeout=60))
+
+    @unittest.skipUnless(POSIX, "needs a POSIX shell")
+    def test_streams_and_folders_that_are_gone(self) -> None:
+        a, me = self.folder / self.write("a", A), HERE / "verdict_check.py"
+        for script, want in (
+            (f"'{sys.executable}' '{me}' missing 2>&-", (1, b"")),
+            (f"mkdir d && cd d && rmdir ../d && '{sys.executable}' '{me}' '{a}'", (0, b"VERDICT: APPROVE\n")),
+            (f"mkdir d && cd d && rmdir ../d && '{sys.executable}' '{me}' a", (1, b"")),
+        ):
+            ran = process("sh", "-c", script, cwd=self.folder)
+            self.assertEqual(want, (ran.returncode, ran.stdout), script)
+            self.assertNotIn(b"Traceback", ran.stderr)
+
+    def test_github_files_are_utf_8_in_any_locale(self) -> None:
+        env = {**os.environ, "GITHUB_OUTPUT": str(self.folder / "o"), "GITHUB_STEP_SUMMARY": str(self.folder / "s")}
+        a = self.folder / self.write("a", A)
+        strict = [
+            sys.executable,
+            "-X",
+            "warn_default_encoding",
+            "-W",
+            "error",
+            HERE / "verdict_check.py",
+            "--github",
+            a,
+        ]
+        self.assertEqual(b"", process(*strict, env=env).stderr)
+        _, err = self.check(1, ["a"], "--github", "--json", env={"GITHUB_OUTPUT": str(self.folder / "##" / "x")})
+        want = f"GITHUB_OUTPUT: {self.folder}/#\\x23/x: No such file or directory"
+        self.assertEqual(f"verdict_check.py: {want}\n", err)
 
     # The parser as a command
 

@@ -28,6 +28,7 @@ import re
 import sys
 import unicodedata
 from bisect import bisect
+from collections import deque
 from itertools import accumulate
 from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -133,10 +134,6 @@ PROMPT_RULE = prompt_rule()
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _BLANKS = " \t"
 _CUTS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-_ASCII_CUTS = _CUTS[:6].encode()
-_LOWER = bytes(range(ord("a"), ord("z") + 1))
-_CAPITALS = bytes.maketrans(_LOWER + _ASCII_CUTS, _LOWER.upper() + b"\r" * len(_ASCII_CUTS))
-_CONTROLS = bytes(set(range(32)) - set(b"\t\n" + _ASCII_CUTS) | {127})
 _NOT_ASCII = re.compile(r"[^\0-\x7f][^\0-\x7f]*")  # "+" alone would take a slower way to search
 _CHUNK = 1 << 16
 _DROPPED = ("Cc", "Cf", "Cn", "Mc", "Me", "Mn")  # categories: control, format, unassigned, combining
@@ -151,13 +148,13 @@ _LOOKALIKES = dict(
 )
 
 
-class _Folds(Dict[int, str]):
-    """What str.translate makes of each character beyond ASCII, worked out once a report."""
+class _Folds(Dict[int, Optional[str]]):
+    """What str.translate makes of each character, worked out when it first comes; None drops it."""
 
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        kept = (c for c in unicodedata.normalize("NFKD", character) if unicodedata.category(c) not in _DROPPED)
-        self[code] = "\r" if character in _CUTS else "".join(map(_ascii, "".join(kept).upper()))
+    def __missing__(self, code: int) -> Optional[str]:
+        parts = unicodedata.normalize("NFKD", chr(code))
+        kept = "".join(part for part in parts if unicodedata.category(part) not in _DROPPED)
+        self[code] = "".join(map(_ascii, kept.upper())) or None
         return self[code]
 
 
@@ -172,17 +169,17 @@ def _ascii(character: str) -> str:
     return str(digit) if digit is not None else "Z" if character.isalnum() else "?"
 
 
+_ASCII = _Folds({**{ord(cut): "\r" for cut in _CUTS}, ord("\t"): "\t", ord("\n"): "\n"})
+"".join(map(chr, range(128))).translate(_ASCII)  # fills it
+
+
 def _folded(text: str) -> str:
     """The text as a suspicious reader sees it, in ASCII capitals."""
     if text.isascii():
-        return _capitals(text)
-    folds = _Folds()
+        return text.translate(_ASCII)
+    folds = _Folds(_ASCII)  # one for each report, since a hostile one fills it
     chunks = (text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK))  # the parts of a whole report fill memory
-    return "".join(_capitals(_NOT_ASCII.sub(lambda run: run[0].translate(folds), chunk)) for chunk in chunks)
-
-
-def _capitals(text: str) -> str:
-    return text.encode().translate(_CAPITALS, _CONTROLS).decode()
+    return "".join(_NOT_ASCII.sub(lambda run: run[0].translate(folds), chunk).translate(folds) for chunk in chunks)
 
 
 def _cleaned(report: str) -> str:
@@ -210,11 +207,11 @@ _OTHER = "[^0-9A-Z]"
 _ASK = REQUEST_CHANGES.replace("_", r"[_ \t-]*")
 _WHOLE = rf"(?!_*{_ALNUM})"  # ends a word: APPROVE_WITH_NITS is not APPROVE, but _APPROVE_ is
 _TRIM = r"[ \t*_`:.]"
-_MARK = rf"=={{0}}=*[ \t]*{_WORD}[ \t]*==+"  # {0}: where a search makes sure that the run of = starts here
-_APPROVAL = rf"{_TRIM}*{APPROVE}(?:(?=[*_`:.]*[ \t]){_TRIM}+(?P<token>{_TOKEN}))?{_TRIM}*"
-_REFUSAL = rf"{_OTHER}*{_ASK}(?:(?=[^0-9A-Z \t]*[ \t]){_OTHER}+{_TOKEN})?{_OTHER}*"
+_MARK = rf"==+[ \t]*{_WORD}[ \t]*==+"
+_APPROVAL = rf"{_TRIM}*{APPROVE}(?:[*_`:.]*[ \t]{_TRIM}*(?P<token>{_TOKEN}))?{_TRIM}*"
+_REFUSAL = rf"{_OTHER}*{_ASK}(?:[^0-9A-Z \t]*[ \t]{_OTHER}*{_TOKEN})?{_OTHER}*"
 
-_MARKER = re.compile(_MARK.format("(?<!===)"))
+_MARKER = re.compile(rf"(?<!=){_MARK}")  # from the start of a run of =, or a long one would be searched from each
 _BEFORE_SENTINEL = re.compile(rf"{_OTHER}*(?:[0-9]+[.)]{_OTHER}*)?")
 _QUOTED_RULE = re.compile(rf"{_OTHER}*{_PLACEHOLDER.upper()}")
 _MENTION = re.compile(rf"{_OTHER}*(?:{APPROVE}|{_ASK}){_WHOLE}")
@@ -238,7 +235,7 @@ def _marks(piece: str) -> Iterator[str]:
 
 # --- What is looked at in raw text: the one shape that approves, and open blocks ------------------
 
-_BARE = re.compile(rf" {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARK.format('')}{_APPROVAL}", re.ASCII | re.IGNORECASE)
+_BARE = re.compile(rf" {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARK}{_APPROVAL}", re.ASCII | re.IGNORECASE)
 _FENCE = re.compile(r"\n(?=[ `~]) {0,3}(`{3,}|~{3,})([^\n]*)")
 _COMMENT = re.compile(r"\n {0,3}<!--")
 
@@ -257,15 +254,11 @@ def _fences(text: str) -> List[int]:
 
 def _open_blocks(text: str) -> List[int]:
     """The lines at which a code fence or a comment opens that the text does not close."""
-    fences, comments = _fences(text), _comments(text)
+    fences = _fences(text)
     opened = fences[-1:] if len(fences) % 2 else []
-    opened += [start for start in comments[-1:] if text.find("-->", text.find("<!--", start) + 4) < 0]
+    last = deque(_COMMENT.finditer("\n" + text) if "<" in text else (), maxlen=1)
+    opened += [comment.start() for comment in last if text.rfind("-->") < comment.end() - 1]
     return _numbers(text, sorted(opened))
-
-
-def _comments(text: str) -> List[int]:
-    """Where comments begin a line."""
-    return [match.start() for match in _COMMENT.finditer("\n" + text)] if "<" in text else []
 
 
 def _numbers(text: str, places: Sequence[int]) -> List[int]:
@@ -277,23 +270,21 @@ def _numbers(text: str, places: Sequence[int]) -> List[int]:
 # --- What an older prompt asked for: VERDICT: APPROVE or VERDICT: REQUEST_CHANGES -----------------
 
 _STATEMENT = re.compile(rf"(?<!{_ALNUM}){_WORD}[ \t`:=*#>|.~-]{{1,16}}(?:(?P<approve>{APPROVE})|{_ASK}){_WHOLE}")
-_ITEM = rf"(?:(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)]))"  # the inside of a check box, or a list number
-_ADORNED = rf"{_OTHER}*(?:{_ITEM}{_OTHER}*)*"
-_COLON = rf"(?=[^0-9A-Z:=]*(?:{_ITEM}[^0-9A-Z:=]*)*[:=])"
+_ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])")  # the inside of a check box, or a list number
 _OLD_BLOCK = re.compile(
-    rf"""(?=(?P<lead>{_ADORNED}))(?P=lead)        # taken once: to try it again shorter is quadratic
-    (?:(?: {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?(?!{_ALNUM}){_COLON}   # FINAL ANSWER:
-         | (?:{_ALNUM}[0-9A-Z_/ -]{{0,32}}(?<!{_ALNUM}))?{_WORD}(?!{_ALNUM}) )         # FINAL VERDICT
-       {_ADORNED})?
-    {_ASK}{_ADORNED}""",
+    rf"""{_OTHER}*
+    (?:{_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?                        # a label ...
+       (?:(?={_OTHER}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD})){_OTHER}+  # FINAL ANSWER: or FINAL VERDICT
+    )?
+    {_ASK}{_OTHER}*""",
     re.VERBOSE,
 )
 
 
 def _old_blocks(folded: str, count: int) -> List[int]:
     """The lines, of count, that are an old-style REQUEST_CHANGES, alone or after a label."""
-    lines = _lines_holding(REQUEST_CHANGES.split("_")[0], folded, count)
-    return [number for number, line in lines if any(map(_OLD_BLOCK.fullmatch, line.split("\r")))]
+    lines = ((number, _ITEM.sub("", line).split("\r")) for number, line in _lines_holding("REQUEST", folded, count))
+    return [number for number, pieces in lines if any(map(_OLD_BLOCK.fullmatch, pieces))]
 
 
 # --- The facts of a report, on which alone the rules judge ----------------------------------------
@@ -308,7 +299,7 @@ class _Facts(NamedTuple):
     marks: List[int]  # every sentinel and mention
     last: int  # the last line that is not blank
     bare: bool  # the last line has the one shape that can approve
-    token_right: bool  # ... and ends in the token asked for, or in none where none was
+    token_right: bool  # ... and ends in the token asked for; where none was, the last line is no such line with one
     disputes: List[int]  # beside an approval, lines that are by themselves an old-style block
     open_blocks: List[int]  # beside an approval without a token, where an unclosed fence or comment opens
     weak: List[int]  # without a sentinel, the old-style statements of the prose; then those of each verdict
@@ -324,7 +315,7 @@ def _read(report: str, token: Optional[str]) -> _Facts:
     marks = [(at, says) for at, piece in pieces for says in _marks(piece)]
     blocks, strangers, approvals = ([at for at, says in marks if says == word] for word in _SAID)
     body = text.rstrip(_BLANKS + "\n")
-    bare = _BARE.fullmatch(body, body.rfind("\n") + 1) if approvals else None
+    bare = _BARE.fullmatch(body, body.rfind("\n") + 1)
     weak = [] if blocks or strangers or approvals else _statements(pieces, text)
     return _Facts(
         blocks=blocks,
@@ -333,7 +324,7 @@ def _read(report: str, token: Optional[str]) -> _Facts:
         marks=[at for at, _ in marks],
         last=count - text.count("\n", len(body)),
         bare=bare is not None,
-        token_right=bare is not None and (bare["token"] or "").lower() == (token or "").lower(),
+        token_right=((bare and bare["token"]) or "").lower() == (token or "").lower(),
         disputes=_old_blocks(folded, count) if approvals else [],
         open_blocks=_open_blocks(text) if approvals and token is None else [],
         weak=[at for at, _ in weak],
@@ -363,7 +354,7 @@ class Rule(NamedTuple):
 
 def _approved(f: _Facts) -> List[int]:
     """The whole condition by itself, so that no other row, kept or dropped, makes approving easier."""
-    alone = f.approvals == f.marks == [f.last]
+    alone = f.marks == [f.last]
     return f.approvals if alone and f.bare and f.token_right and not f.disputes and not f.open_blocks else []
 
 

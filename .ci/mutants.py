@@ -1,6 +1,6 @@
 """Damage the parser and the command in one place at a time, and see that the tests notice every time.
 
-    python3 .ci/mutants.py [--file FILE] [--only TEXT] [--list] [--verbose]
+    python3 .ci/mutants.py [--file FILE] [--only TEXT] [--list] [--all] [--verbose]
 
 Each mutant is verdict_contract.py or verdict_check.py with one change: those that cosmic-ray makes, and those below,
 which such tools lack: patterns (a set wider or narrower, a bound, a part, a branch, a look ahead), lists (an element,
@@ -13,8 +13,8 @@ through the whole test file as a process of its own, with real commands.
 
 What a clean run proves: no single change of these kinds goes unnoticed, but for those in equivalent.txt, each with
 the argument why nobody can tell it from the original. An entry that a test kills, or that no longer fits the code,
-fails the run. (For speed, a listed mutant of the parser meets no test that starts a process, and a listed mutant of
-the command no other.)
+fails the run. (For speed a listed mutant of the parser meets the quick tests that start no process, one of the command
+the quick tests that do. With --all it meets all.)
 
 What it cannot prove: that the tests notice two changes at once, or code that is missing; or, since a mutant that
 takes too long is stopped, how much slower than the original is too slow (bench.py does). Left out on purpose are
@@ -60,6 +60,7 @@ ROOT = HERE.parent
 FILES = ("verdict_contract.py", "verdict_check.py")
 EQUIVALENT = HERE / "equivalent.txt"
 TOOLS = HERE / "tools" / "bin" / "python"
+QUICK = 0.5  # seconds of a test
 SLOWEST = 600  # seconds for one mutant, on a busy machine
 MEMORY = 2 << 30  # bytes, for a mutant and each process it starts: an endless input is among the tests
 
@@ -522,7 +523,7 @@ OPERATORS = (
 class Plan:
     """Which tests there are, how long each takes, and which of them have killed what so far."""
 
-    def __init__(self, clean: Path, tests: str) -> None:
+    def __init__(self, clean: Path, tests: str, everything: bool) -> None:
         """The tests of a copy without a mutant; measure() runs them."""
         self.clean, self.tests = clean, clean / tests
         self.code = compile(self.tests.read_text(encoding="utf-8"), tests, "exec")
@@ -530,6 +531,7 @@ class Plan:
         self.seconds: dict[str, float] = {}
         self.starts: set[str] = set()  # tests that start a process
         self.failing: list[str] = []
+        self.all = everything  # whether mutants that are listed meet all tests
         self.whole = False  # whether what survives goes through the whole file, as a process, too
         self.kills: Counter[tuple[str, str]] = Counter()
 
@@ -549,14 +551,15 @@ class Plan:
         self.starts = {name for name, _, starts, _ in rows if starts}
 
     def order(self, mutant: Mutant, listed: bool) -> list[str]:
-        """The tests, those first that are likely to kill this one; for one that is listed, those of its own kind."""
+        """The tests, those first that are likely to kill this one; for a listed one the quick ones of its kind."""
 
         def key(test: str) -> tuple[int, bool, int, float]:
             near, far = self.kills[mutant.place, test], self.kills[mutant.file, test]
             return -near, test in self.starts, -far, self.seconds[test]
 
         starts = mutant.file == "verdict_check.py"  # a command is tested as a process, a parser within this one
-        return sorted((test for test in self.seconds if not listed or (test in self.starts) == starts), key=key)
+        few = [test for test in self.seconds if (test in self.starts) == starts and self.seconds[test] < QUICK]
+        return sorted(few if listed and not self.all else self.seconds, key=key)
 
 
 def in_a_child(tree: Path, work: Callable[[], list[Any]]) -> int:
@@ -750,16 +753,17 @@ def run(todo: Sequence[Mutant], listed: Container[str], plan: Plan, trees: Seque
 
 
 def explained() -> dict[str, str]:
-    """The entries of equivalent.txt: a mutant's name from the line's start, the argument indented below."""
+    """The entries of equivalent.txt: names of mutants from the line's start, and below them, indented, the argument."""
     entries: dict[str, str] = {}
-    name = ""
+    names: list[str] = []
     lines = EQUIVALENT.read_text(encoding="utf-8").splitlines() if EQUIVALENT.exists() else []
-    for line in lines:
-        if line.startswith((" ", "\t")) and name:
-            entries[name] = f"{entries[name]} {line.strip()}".strip()
-        elif line.strip() and not line.startswith("#"):
-            name = line.rstrip()
-            entries[name] = ""
+    for line in (line for line in lines if line.strip() and not line.startswith("#")):
+        if line.startswith(FILES):
+            names = names if names and not entries[names[-1]] else []
+            names.append(line.rstrip())
+            entries[names[-1]] = ""
+        else:
+            entries.update((name, f"{entries[name]} {line.strip()}".strip()) for name in names)
     return entries
 
 
@@ -782,6 +786,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--file", choices=FILES, action="append", help="only the mutants of this file")
     parser.add_argument("--only", default="", metavar="TEXT", help="only those whose name holds this text")
     parser.add_argument("--list", action="store_true", help="print their names and stop")
+    parser.add_argument("--all", action="store_true", help="run all tests on the listed ones, too")
     parser.add_argument("--verbose", action="store_true", help="print what became of each")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at once")
     parser.add_argument("--tests", default="test_verdict_contract.py", metavar="FILE", help="the file of tests")
@@ -803,7 +808,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.list:
             print(*(mutant.name for mutant in todo), sep="\n")
             return 0
-        plan = Plan(clean, options.tests)
+        plan = Plan(clean, options.tests, options.all)
         plan.measure(trees[0], options.quick)
         wrong = [f"fails without a mutant: {name}" for name in plan.failing]
         for outcome in run(todo, entries, plan, trees):
