@@ -29,7 +29,6 @@ import sys
 import unicodedata
 from bisect import bisect
 from collections import deque
-from itertools import accumulate
 from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 # fmt: off
@@ -148,13 +147,13 @@ _LOOKALIKES = dict(
 )
 
 
-class _Folds(Dict[int, Optional[str]]):
-    """What str.translate makes of each character, worked out when it first comes; None drops it."""
+class _Folds(Dict[int, str]):
+    """What str.translate makes of each character, worked out when it first comes."""
 
-    def __missing__(self, code: int) -> Optional[str]:
+    def __missing__(self, code: int) -> str:
         parts = unicodedata.normalize("NFKD", chr(code))
         kept = "".join(part for part in parts if unicodedata.category(part) not in _DROPPED)
-        self[code] = "".join(map(_ascii, kept.upper())) or None
+        self[code] = "".join(map(_ascii, kept.upper()))
         return self[code]
 
 
@@ -170,7 +169,6 @@ def _ascii(character: str) -> str:
 
 
 _ASCII = _Folds({**{ord(cut): "\r" for cut in _CUTS}, ord("\t"): "\t", ord("\n"): "\n"})
-"".join(map(chr, range(128))).translate(_ASCII)  # fills it
 
 
 def _folded(text: str) -> str:
@@ -179,7 +177,7 @@ def _folded(text: str) -> str:
         return text.translate(_ASCII)
     folds = _Folds(_ASCII)  # one for each report, since a hostile one fills it
     chunks = (text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK))  # the parts of a whole report fill memory
-    return "".join(_NOT_ASCII.sub(lambda run: run[0].translate(folds), chunk).translate(folds) for chunk in chunks)
+    return "".join(_NOT_ASCII.sub(lambda run: run[0].translate(folds), chunk).translate(_ASCII) for chunk in chunks)
 
 
 def _cleaned(report: str) -> str:
@@ -216,20 +214,18 @@ _BEFORE_SENTINEL = re.compile(rf"{_OTHER}*(?:[0-9]+[.)]{_OTHER}*)?")
 _QUOTED_RULE = re.compile(rf"{_OTHER}*{_PLACEHOLDER.upper()}")
 _MENTION = re.compile(rf"{_OTHER}*(?:{APPROVE}|{_ASK}){_WHOLE}")
 _VALUES = ((APPROVE, re.compile(_APPROVAL)), (REQUEST_CHANGES, re.compile(_REFUSAL)))
-_OUTSIDE, _MENTIONED = "another value", "a mention"
-_SAID = (REQUEST_CHANGES, _OUTSIDE, APPROVE)  # by a sentinel
 
 
-def _marks(piece: str) -> Iterator[str]:
-    """What each marker of a folded loose line says; one that counts nowhere is left out."""
+def _marks(piece: str) -> Iterator[Optional[str]]:
+    """The verdict of each sentinel of a folded loose line, None for each mention; what counts nowhere is left out."""
     before, *values = _MARKER.split(piece)
     sentinel = _BEFORE_SENTINEL.fullmatch(before)
     for value in values:
         if not _QUOTED_RULE.match(value):
             if sentinel:
-                yield next((word for word, says in _VALUES if says.fullmatch(value)), _OUTSIDE)
+                yield next((word for word, says in _VALUES if says.fullmatch(value)), AMBIGUOUS)
             elif _MENTION.match(value):
-                yield _MENTIONED
+                yield None
         sentinel = None  # before the next marker on the line stand the letters of this one
 
 
@@ -241,30 +237,25 @@ _COMMENT = re.compile(r"\n {0,3}<!--")
 
 
 def _fences(text: str) -> List[int]:
-    """Where code fences open and close, in turn, as CommonMark has them."""
+    """The lines at which code fences open and close, in turn, as CommonMark has them."""
     turns: List[int] = []
-    fence = ""
+    fence, number, place = "", 1, 0
     for match in _FENCE.finditer("\n" + text) if "`" in text or "~" in text else ():
+        number, place = number + text.count("\n", place, match.start()), match.start()
         run, rest = match.groups()
         if run.startswith(fence) and not rest.strip(_BLANKS) if fence else run[0] == "~" or "`" not in rest:
             fence = "" if fence else run
-            turns.append(match.start())
+            turns.append(number)
     return turns
 
 
 def _open_blocks(text: str) -> List[int]:
     """The lines at which a code fence or a comment opens that the text does not close."""
     fences = _fences(text)
+    comments = deque(_COMMENT.finditer("\n" + text) if "<" in text else (), maxlen=1)  # the last, if any
     opened = fences[-1:] if len(fences) % 2 else []
-    last = deque(_COMMENT.finditer("\n" + text) if "<" in text else (), maxlen=1)
-    opened += [comment.start() for comment in last if text.rfind("-->") < comment.end() - 1]
-    return _numbers(text, sorted(opened))
-
-
-def _numbers(text: str, places: Sequence[int]) -> List[int]:
-    """The numbers of the lines that begin at these places, which are in order."""
-    counts = [text.count("\n", start, end) for start, end in zip([0, *places], places)]
-    return [1 + count for count in accumulate(counts)]
+    opened += [1 + text.count("\n", 0, c.start()) for c in comments if text.rfind("-->") < c.end() - 1]
+    return sorted(opened)
 
 
 # --- What an older prompt asked for: VERDICT: APPROVE or VERDICT: REQUEST_CHANGES -----------------
@@ -313,7 +304,9 @@ def _read(report: str, token: Optional[str]) -> _Facts:
     lines = _lines_holding(_WORD, folded, count)
     pieces = [(at, piece) for at, line in lines for piece in line.split("\r") if _WORD in piece]
     marks = [(at, says) for at, piece in pieces for says in _marks(piece)]
-    blocks, strangers, approvals = ([at for at, says in marks if says == word] for word in _SAID)
+    blocks, strangers, approvals = (
+        [at for at, says in marks if says == word] for word in (REQUEST_CHANGES, AMBIGUOUS, APPROVE)
+    )
     body = text.rstrip(_BLANKS + "\n")
     bare = _BARE.fullmatch(body, body.rfind("\n") + 1)
     weak = [] if blocks or strangers or approvals else _statements(pieces, text)
@@ -336,7 +329,7 @@ def _read(report: str, token: Optional[str]) -> _Facts:
 def _statements(pieces: Iterable[Tuple[int, str]], text: str) -> List[Tuple[int, bool]]:
     """Line, and whether it approves, of each old-style statement outside of code fences."""
     found = [(at, bool(s["approve"])) for at, piece in pieces for s in _STATEMENT.finditer(piece)]
-    fences = _numbers(text, _fences(text)) if found else []
+    fences = _fences(text) if found else []
     return [(at, approves) for at, approves in found if bisect(fences, at) % 2 == 0]
 
 
