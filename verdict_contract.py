@@ -261,7 +261,7 @@ def _open_blocks(text: str) -> List[int]:
 # --- What an older prompt asked for: VERDICT: APPROVE or VERDICT: REQUEST_CHANGES -----------------
 
 _STATEMENT = re.compile(rf"(?<!{_ALNUM}){_WORD}[ \t`:=*#>|.~-]{{1,16}}(?:(?P<approve>{APPROVE})|{_ASK}){_WHOLE}")
-_ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])")  # the inside of a check box, or a list number
+_ITEM = re.compile(rf"\[X\]|(?<!{_ALNUM})[0-9]+[.)]")  # a check box or a list number; decoration, for all its letters
 _OLD_BLOCK = re.compile(
     rf"""{_OTHER}*
     (?:{_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?                        # a label ...
@@ -274,7 +274,7 @@ _OLD_BLOCK = re.compile(
 
 def _old_blocks(folded: str, count: int) -> List[int]:
     """The lines, of count, that are an old-style REQUEST_CHANGES, alone or after a label."""
-    lines = ((number, _ITEM.sub("", line).split("\r")) for number, line in _lines_holding("REQUEST", folded, count))
+    lines = ((number, _ITEM.sub(".", line).split("\r")) for number, line in _lines_holding("REQUEST", folded, count))
     return [number for number, pieces in lines if any(map(_OLD_BLOCK.fullmatch, pieces))]
 
 
@@ -290,7 +290,7 @@ class _Facts(NamedTuple):
     marks: List[int]  # every sentinel and mention
     last: int  # the last line that is not blank
     bare: bool  # the last line has the one shape that can approve
-    token_right: bool  # ... and ends in the token asked for; where none was, the last line is no such line with one
+    token_right: bool  # ... and its token is the one asked for; where none was, no token stands there
     disputes: List[int]  # beside an approval, lines that are by themselves an old-style block
     open_blocks: List[int]  # beside an approval without a token, where an unclosed fence or comment opens
     weak: List[int]  # without a sentinel, the old-style statements of the prose; then those of each verdict
