@@ -1736,10 +1736,14 @@ class CommandTest(unittest.TestCase):
     def test_a_full_disk_exits_1(self) -> None:
         self.write("a", A)
         self.write("r", R)
-        for names, options in ((["a"], []), (["r"], []), (["a"], ["--json"]), (["a"], ["--github"])):
+        said = "verdict_check.py: standard output: No space left on device\n"
+        calls: List[Any] = [(1, ["a"]), (1, ["r"]), (1, ["a", "--json"]), (1, ["a", "--github"]), (2, ["--help"])]
+        for code, arguments in calls:
             with open("/dev/full", "wb") as full:
-                _, err = self.check(1, names, *options, stdout=full)
-            self.assertEqual(1, err.count("\n"), err)
+                self.assertEqual(said, self.check(code, arguments, stdout=full)[1])
+        for code, arguments in [(1, ["missing"]), (2, ["--nonsense"])]:
+            with open("/dev/full", "wb") as full:
+                self.check(code, arguments, stderr=full)
 
     @unittest.skipUnless(POSIX, "a pipe is closed in another way here")
     def test_a_reader_that_went_away_exits_1(self) -> None:
@@ -1862,10 +1866,15 @@ class CommandTest(unittest.TestCase):
         for arguments, want in (
             (["--token", "7", "a"], "--token: a token is 8 to 64 hex digits"),
             (["a", "./a"], f"named twice: {self.folder / 'a'} (--help shows the usage)"),
+            (["+", "./+"], f"named twice: {self.folder / '+'} (--help shows the usage)"),
             (["--no", "a"], "unrecognized arguments: --no (--help shows the usage)"),
             (["##[x]\x1b"], "#\\x23[x]\\x1b: No such file or directory"),
+            (["a", "--diff", "##empty"], "#\\x23empty: the diff is empty"),
+            (["##big"], "#\\x23big: larger than 64 MiB"),
         ):
             self.write("a", A)
+            self.write("##empty", b" \n")
+            os.truncate(self.folder / self.write("##big", b""), (64 << 20) + 1)
             self.assertEqual(f"verdict_check.py: {want}\n", self.check(1 if "##" in arguments[-1] else 2, arguments)[1])
         for panel, said in ((["a", "b", "c"], "1 of 3 approve, 2 cannot be read"), (["a"] * 3, "3 of 3 approve")):
             read = [verdict_check.Outcome(p, APPROVE, "approved" if p == "a" else None, 1, "m") for p in panel]
@@ -1885,6 +1894,13 @@ class CommandTest(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()) as out:
             self.assertEqual(0, verdict_check.main([str(self.folder / self.write("a", A))]))
         self.assertEqual("VERDICT: APPROVE\n", out.getvalue())
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            self.assertEqual(1, verdict_check.main(["a\0b"]))
+        self.assertEqual("verdict_check.py: a\\x00b: embedded null byte\n", err.getvalue())
+
+    def test_standard_input_stays_open(self) -> None:
+        code = "import os, sys; sys.path[0] = sys.argv[1]; import verdict_check; verdict_check.main(['-']); os.fstat(0)"
+        self.assertEqual(0, process(*PYTHON, "-c", code, HERE, input=A.encode()).returncode)
 
     @unittest.skipUnless(POSIX, "names and settings that another system does not have")
     def test_it_finds_its_parser_and_no_other(self) -> None:

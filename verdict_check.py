@@ -140,8 +140,9 @@ def as_text(outcomes: Sequence[Outcome], panel: Optional[str]) -> List[str]:
         return [outcome.message for outcome in read]
     lines = [f"{place(outcome.report)}: {outcome.message}" for outcome in read]
     agree = sum(outcome.verdict == APPROVE for outcome in read)
-    unread = f", {len(outcomes) - len(read)} cannot be read" if len(read) < len(outcomes) else ""
-    why = "" if panel == APPROVE else f" !! {agree} of {len(outcomes)} approve{unread}; read the reports"
+    unread = len(outcomes) - len(read)
+    more = f", {unread} cannot be read" if unread else ""
+    why = "" if panel == APPROVE else f" !! {agree} of {len(outcomes)} approve{more}; read the reports"
     shown = panel or ("(not read)" if unread else "(not stated)")
     return [*lines, f"PANEL: {shown}{why}"]
 
@@ -179,13 +180,13 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 def append(variable: str, text: str) -> None:
     """Append to the file that an environment variable names, if it names one. Raises CannotRead."""
-    path = os.environ.get(variable)
+    path = os.environ.get(variable, "")
     try:
         if path:
             with open(path, "a", encoding="utf-8") as file:
                 file.write(text)
     except OSError as error:
-        raise CannotRead(f"{variable}: {visible(str(path))}: {error.strerror}") from error
+        raise CannotRead(f"{variable}: {visible(path)}: {error.strerror}") from error
 
 
 # --- The command ----------------------------------------------------------------------------------
@@ -199,7 +200,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         complain(f"{message} (--help shows the usage)")
-        self.exit(USAGE)
+        raise SystemExit
 
 
 def parse(arguments: Optional[Sequence[str]]) -> Optional[argparse.Namespace]:
@@ -227,14 +228,13 @@ def real(path: str) -> str:
     """The path that the system would open; as it is for standard input, and where it leads nowhere."""
     try:
         return path if path == "-" else os.path.realpath(path)
-    except OSError:  # the working folder is gone
+    except (OSError, ValueError):  # the working folder is gone; a NUL in the path
         return path
 
 
 def usage() -> argparse.ArgumentParser:
     """The command line; its --help prints this file's docstring."""
     parser = _Parser(
-        prog="verdict_check.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=argparse.SUPPRESS,
