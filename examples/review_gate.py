@@ -38,32 +38,26 @@ What the gate cannot help
   - claude, gemini and qwen send local files that the diff names as @path. For claude set
     CLAUDE_CODE_DISABLE_ATTACHMENTS=1; the other two look in the working folder only, which is empty.
 
-Needs final_message.py and, for --task, prompt_guard.py beside it, and verdict_contract.py there or in the folder
-above; they are looked for nowhere else. Standard library only. For POSIX. The branch for Windows (taskkill /T /F, which
-misses what outlives the reviewer) has not been run.
+Needs final_message.py, reviewer_process.py and, for --task, prompt_guard.py beside it, and verdict_contract.py there or
+in the folder above; they are looked for nowhere else. Standard library only. For POSIX; not run on Windows.
 """
 
 from __future__ import annotations
 
 import argparse
 import codecs
-import contextlib
 import fnmatch
 import io
 import json
 import os
 import re
 import shlex
-import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from types import ModuleType
-from typing import BinaryIO, Callable, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 PROGRAM = "review_gate.py"
 
@@ -83,10 +77,12 @@ def provide(name: str) -> ModuleType:
 try:
     provide("verdict_contract")
     provide("final_message")
+    provide("reviewer_process")
 except ImportError as missing:
     sys.exit(f"{PROGRAM}: {missing}")
 
 from final_message import NAMES, NoReply, decode, final_message, say, visible  # noqa: E402  (provided above)
+from reviewer_process import INTERRUPTS, LATE, Run, run  # noqa: E402
 
 from verdict_contract import (  # noqa: E402
     AMBIGUOUS,
@@ -102,15 +98,9 @@ from verdict_contract import (  # noqa: E402
 )
 
 UNREADABLE, USAGE, INTERRUPTED = 1, 2, 130
-LIMIT = 64 << 20  # bytes; of the diff, and of a reviewer's stdout and stderr each
-POLL = 0.05  # seconds between looks at a running reviewer
-GRACE = 1.0  # seconds from SIGTERM to SIGKILL; CI does not wait long for a cancelled job
-GONE = 0.5  # seconds that the dead may take to go, which they do when somebody reaps them
+LIMIT = 64 << 20  # bytes, of the diff
 TAIL = 12  # last lines shown of a reviewer without a clear verdict
 WIDTH = 48  # characters of a command in the table
-
-LATE = "still running at the time limit"
-TOO_MUCH = f"wrote more than {LIMIT >> 20} MiB"
 
 CLEAR = (APPROVE, REQUEST_CHANGES)
 
@@ -133,16 +123,6 @@ FURTHER = {
     "approved": False, "blocked": False, "weak-block": False,
     "contradicted": False, "weak-both": False, "repeated": False, "not-last": False, "open-block": False,
 }
-# What leads a reviewer to the change's repository, or speaks to GitHub's CI in the job's name.
-SCRUBBED = {
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_NAMESPACE", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
-    "PWD", "OLDPWD", "INIT_CWD",
-    "GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_TOKEN", "GH_TOKEN",
-}
-SCRUBBED_STARTS = ("ACTIONS_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 # fmt: on
 
 
@@ -227,163 +207,6 @@ def _may_hide(line: str, allowed: Sequence[str]) -> bool:
     names = [re.sub("^a/", "", left), re.sub("^b/", "", right)]
     names = [name for name in names if name != "/dev/null"]
     return bool(names) and all(any(fnmatch.fnmatchcase(name, glob) for glob in allowed) for name in names)
-
-
-# --- The process ----------------------------------------------------------------------------------
-
-
-class Interrupts:
-    """The signals that cancel a job. They end the gate at once, or an attempt first if one is being made."""
-
-    came = held = False
-
-    def install(self) -> None:
-        """Handle them, but for one that was ignored from the start, as nohup does."""
-        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self.arrive)
-        if hasattr(signal, "SIGCHLD"):
-            # Where it was ignored from the start, the status of a child is lost, and subprocess says 0.
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-
-    def arrive(self, *_: object) -> None:
-        """The handler: KeyboardInterrupt, once, and not while an attempt holds it back."""
-        first, self.came = not self.came, True
-        if first and not self.held:
-            raise KeyboardInterrupt
-
-    @contextlib.contextmanager
-    def hold(self) -> Iterator[None]:
-        """Hold the interrupt back until the block has ended; between a start and its note, it would leave a process."""
-        self.held = True
-        try:
-            yield
-        finally:
-            self.held = False
-        if self.came:
-            raise KeyboardInterrupt
-
-
-INTERRUPTS = Interrupts()
-
-
-class Run(NamedTuple):
-    """What a reviewer wrote, how long it took, and how it failed; an empty "why" if it did not."""
-
-    why: str
-    seconds: float
-    stdout: bytes
-    stderr: bytes
-
-
-def run(command: str, text: bytes, cwd: Optional[str], timeout: float) -> Run:
-    """Run a reviewer to its end, on files. Afterwards nothing of its process group is left."""
-    with scratch("files") as files, scratch("cwd") as empty:
-        minimal_repository(empty)
-        paths = [os.path.join(files, name) for name in ("stdin", "stdout", "stderr")]
-        with open(paths[0], "wb") as file:
-            file.write(text)
-        # Opened to append, so that a command that opens /dev/stdout once more does not write over what is there.
-        with open(paths[0], "rb") as stdin, open(paths[1], "a+b") as stdout, open(paths[2], "a+b") as stderr:
-            began = time.monotonic()
-            why = _run(command, (stdin, stdout, stderr), cwd or empty, began + timeout)
-            took = time.monotonic() - began
-            written = [_written(file) for file in (stdout, stderr)]
-    return Run(why or TOO_MUCH * (max(map(len, written)) > LIMIT), took, *written)
-
-
-def _written(file: BinaryIO) -> bytes:
-    file.seek(0)
-    return file.read(LIMIT + 1)
-
-
-def _run(command: str, streams: Sequence[BinaryIO], cwd: str, end: float) -> str:
-    """Start the command, wait for it, end its group. Returns how it failed."""
-    stdin, stdout, stderr = streams
-    environment = {k: v for k, v in os.environ.items() if k not in SCRUBBED and not k.startswith(SCRUBBED_STARTS)}
-    group = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # Windows; elsewhere the new session makes one
-    # fmt: off
-    try:
-        process = subprocess.Popen(  # noqa: S602  (a reviewer is a shell command, and comes from the user)
-            command, shell=True, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=environment,
-            start_new_session=True, creationflags=group,
-        )
-    except OSError as error:
-        return f"cannot be started: {error.strerror}"
-    # fmt: on
-    try:
-        why = _watch(process, streams[1:], end)
-    finally:
-        end_group(process)
-    code = process.returncode
-    return why or ("" if code == 0 else f"signal {-code}" if code and code < 0 else f"exit status {code}")
-
-
-def _watch(process: subprocess.Popen[bytes], written: Sequence[BinaryIO], end: float) -> str:
-    """Wait until the process has ended, or has to be. Returns why it has to be."""
-    while True:
-        try:
-            process.wait(max(0.0, min(POLL, end - time.monotonic())))
-            return ""
-        except subprocess.TimeoutExpired:
-            pass
-        if INTERRUPTS.came:
-            return "interrupted"
-        if time.monotonic() >= end:
-            return LATE
-        if any(os.fstat(file.fileno()).st_size > LIMIT for file in written):
-            return TOO_MUCH
-
-
-if sys.platform == "win32":
-
-    def end_group(process: subprocess.Popen[bytes]) -> None:
-        """End the process and its descendants."""
-        kill = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
-        subprocess.run(kill, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE)
-
-else:
-
-    def end_group(process: subprocess.Popen[bytes]) -> None:
-        """End every process of the group, politely and then for good, also where its leader has ended before."""
-        for how, again, patience in ((signal.SIGTERM, 0, GRACE), (signal.SIGKILL, signal.SIGKILL, GONE)):
-            deadline = time.monotonic() + patience
-            lives = _signalled(process, how)
-            while lives and time.monotonic() < deadline:
-                time.sleep(POLL / 5)
-                lives = _signalled(process, again)
-            if not lives:
-                break
-
-    def _signalled(process: subprocess.Popen[bytes], how: int) -> bool:
-        """Send the group a signal; whether anyone was there. A dead leader is reaped first, or it would count."""
-        process.poll()
-        try:
-            os.killpg(process.pid, how)
-        except (ProcessLookupError, PermissionError):  # the latter on macOS, where all are dead and not reaped
-            return False
-        return True
-
-
-@contextlib.contextmanager
-def scratch(kind: str) -> Iterator[str]:
-    """A new folder that only this user can enter; removed at the end, as far as the reviewer lets it be."""
-    folder = tempfile.mkdtemp(prefix=f"review_gate-{kind}-")
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def minimal_repository(folder: str) -> None:
-    """The least that git takes for a repository: one client refuses to run outside of one."""
-    for name in ("objects", "refs"):
-        os.makedirs(os.path.join(folder, ".git", name))
-    with open(os.path.join(folder, ".git", "HEAD"), "w", encoding="ascii") as head:
-        head.write("ref: refs/heads/main\n")
 
 
 # --- From output to verdict -----------------------------------------------------------------------
