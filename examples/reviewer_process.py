@@ -1,6 +1,7 @@
 """Run a reviewer, a shell command, to its end: on files, in an empty folder, with nothing left of its process group.
 
-review_gate.py uses it: run for each attempt, INTERRUPTS for the signals that cancel a job. What run keeps to:
+review_gate.py uses it: cannot_start for each command, run for each attempt, INTERRUPTS for the signals that cancel it.
+What run keeps to:
   - stdin, stdout and stderr are a regular file each. Several clients exit before a pipe is drained, with status 0, and
     lose the end of what they write. stdout is read once, after the end.
   - The working folder, unless one is named, is new, and empty but for the least that git takes for a repository, so
@@ -25,6 +26,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -56,7 +59,7 @@ SCRUBBED_STARTS = ("ACTIONS_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 
 
 class Interrupts:
-    """The signals that cancel a job. They end the gate at once, or an attempt first if one is being made."""
+    """The signals that cancel a job. They end the program at once, or an attempt first if one is being made."""
 
     came = held = False
 
@@ -89,6 +92,23 @@ class Interrupts:
 
 
 INTERRUPTS = Interrupts()
+
+
+def cannot_start(command: str, cwd: Optional[str]) -> str:
+    """Why a command cannot work: it is blank, or begins with a relative path, and cwd is None, an empty folder.
+
+    Returns an empty text where nothing of that is seen.
+    """
+    if not command.strip():
+        return "a REVIEWER is blank"
+    try:
+        words = shlex.split(command, posix=os.name != "nt")
+    except ValueError:
+        return ""  # the shell says better what is wrong with it
+    first = next((word.strip('"') for word in words if not re.match(r"[A-Za-z_]\w*=", word)), "")
+    if cwd is not None or not os.path.dirname(first) or os.path.isabs(first) or first[0] in "~$`%":
+        return ""
+    return f"{first}: a reviewer starts in an empty folder: give the absolute path, or --cwd"
 
 
 class Run(NamedTuple):

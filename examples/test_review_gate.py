@@ -540,6 +540,7 @@ class DiffTest(GateTest):
             ("Binary files a/x.py and b/logo.png and b/x.py and b/logo.png differ", False),
             ("Binary files /dev/null and /dev/null differ", False),
             ("Binary files a/a.png and b/x and b/a.png and b/x.png differ", False),
+            ("Binary files a/logo.png and and b/logo.png differ", False),
             ("Binary files a/LOGO.PNG and b/LOGO.PNG differ", False),
             ("Binary files a/logo.png and b/logo.png differ; not", False),
             ("Binary files logo.png", False),
