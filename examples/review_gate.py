@@ -145,8 +145,6 @@ Look for what this change breaks: wrong results, crashes, lost or damaged data, 
 and must not be, races, broken interfaces, tests that no longer test. Name the file and line of each defect, what goes
 wrong and when, and what would put it right.
 Such a defect blocks the merge. Style, names, wishes, and doubts without a case in which something goes wrong do not."""
-
-
 SLIP = "An earlier reply broke the rule {0.id} of the line (the sentinel) asked for below: {0.when}.\n\n"
 
 
