@@ -381,7 +381,7 @@ class GateResult(NamedTuple):
 DENIED = (
     ".github/**", ".ci/**", ".gitlab-ci.yml", "**/.git*", "**/.git/**", "**/action.yml", "**/action.yaml",
     "**/CODEOWNERS", ".pre-commit-*.yaml", "**/ci_gate.py", "**/verdict_contract.py", "**/verdict_check.py",
-    "**/review_gate.py", "**/final_message.py", "**/prompt_guard.py", "**/hooks/pre-push",
+    "**/review_gate.py", "**/final_message.py", "**/reviewer_process.py", "**/prompt_guard.py", "**/hooks/pre-push",
     # What Python may load instead of these files.
     "**/verdict_contract*/**", "**/__pycache__/**", "**/*.pyc",
     # Files that many CI systems, not all, read by default; and where LFS gets its content from.

@@ -6,10 +6,10 @@
 
 A REVIEWER is a shell command that takes a prompt on stdin and writes its review to stdout, such as
 "claude -p --setting-sources user" or "codex exec --skip-git-repo-check -s read-only -". Without --diff the diff comes
-on stdin; a pipe hides that git diff failed, so say "set -o pipefail" first, also where the gate itself stands in a
-pipe. A pipe within a REVIEWER hides that the client failed: use none, or bash -o pipefail -c. The options of git
-diff are there because attributes in the change (*.py -diff) can hide code from a reviewer. Without -I, an empty
-entry of PYTHONPATH has the standard library imported from the working folder, which may hold the change.
+on stdin. A pipe hides that any but its last command failed: where git diff or the gate stands in one, say
+"set -o pipefail" first; in a REVIEWER use none, or bash -o pipefail -c. The options of git diff are there because
+attributes in the change (*.py -diff) can hide code from a reviewer. Without -I, an empty entry of PYTHONPATH has the
+standard library imported from the working folder, which may hold the change.
 
 exit status
   0  APPROVE, from every reviewer
@@ -19,51 +19,40 @@ exit status
   2  usage: no diff, one too large or with content left out by git, a task that is refused, --print-prompt, --help
   130  interrupted by SIGINT, SIGTERM, SIGHUP or SIGQUIT, after the reviewer's processes were ended
 
-A token that is drawn after the diff was read ties the reply to it. The reviewer reads and writes regular files, since
-several clients lose the end of what they write to a pipe. It runs in an empty folder, so that no file of the change
-instructs it, and in a process group of its own, which is ended after every attempt. A further attempt is made after a
+A token that is drawn after the diff was read ties the reply to it. A reviewer runs on regular files, in an empty folder
+and in a process group that is ended after every attempt: see reviewer_process.py. A further attempt is made after a
 slip of form only: another draw after a verdict would be shopping.
 
 What the gate cannot help
   - A reviewer that is talked into approving approves. One that runs code of the change can be forged altogether, as a
     child can reach its parent's open files. So can one that --cwd leads into a checkout of the change, or whose
     empty folder lies in one (TMPDIR), and a gate that is part of the change: run it from a copy of your own.
-  - A process that leaves its group (setsid) is not ended; nothing waits for it. Nor is any, where the gate is killed
-    by SIGKILL.
-  - A token limit that cuts right after the verdict does not show in some clients. The verdict is last, so no finding
-    is lost.
+  - A process that leaves its group (setsid) is not ended, nor is any where SIGKILL ends the gate.
+  - A token limit that cuts right after the verdict does not show in some clients. No finding is lost: it is last.
   - In text mode gemini, opencode and copilot print earlier turns too. An approval of an earlier turn would stand last
     if the rest was cut, or if a tool call was refused and ended the run: use their JSON, or give them no tools. A text
     that begins with { or [ is taken for JSON: say --format text.
   - claude, gemini and qwen send local files that the diff names as @path. For claude set
     CLAUDE_CODE_DISABLE_ATTACHMENTS=1; the other two look in the working folder only, which is empty.
 
-Needs final_message.py and, for --task, prompt_guard.py beside it, and verdict_contract.py there or in the folder
-above; they are looked for nowhere else. Standard library only. For POSIX. The branch for Windows (taskkill /T /F, which
-misses what outlives the reviewer) has not been run.
+Needs final_message.py, reviewer_process.py and, for --task, prompt_guard.py beside it, and verdict_contract.py there or
+in the folder above; they are looked for nowhere else. Standard library only. For POSIX; not run on Windows.
 """
 
 from __future__ import annotations
 
 import argparse
-import codecs
-import contextlib
 import fnmatch
 import io
 import json
 import os
 import re
-import shlex
-import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from types import ModuleType
-from typing import BinaryIO, Callable, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 PROGRAM = "review_gate.py"
 
@@ -81,51 +70,34 @@ def provide(name: str) -> ModuleType:
 
 
 try:
-    provide("verdict_contract")
-    provide("final_message")
+    for needed in ("verdict_contract", "final_message", "reviewer_process"):
+        provide(needed)
 except ImportError as missing:
     sys.exit(f"{PROGRAM}: {missing}")
 
 from final_message import NAMES, NoReply, decode, final_message, say, visible  # noqa: E402  (provided above)
+from reviewer_process import INTERRUPTS, LATE, Run, cannot_start, run  # noqa: E402
 
-from verdict_contract import (  # noqa: E402
-    AMBIGUOUS,
-    APPROVE,
-    REQUEST_CHANGES,
-    RULES,
-    combine,
-    exit_code,
-    new_token,
-    prompt_rule,
-    read_verdict,
-    verdict_line,
-)
+import verdict_contract as contract  # noqa: E402
 
 UNREADABLE, USAGE, INTERRUPTED = 1, 2, 130
-LIMIT = 64 << 20  # bytes; of the diff, and of a reviewer's stdout and stderr each
-POLL = 0.05  # seconds between looks at a running reviewer
-GRACE = 1.0  # seconds from SIGTERM to SIGKILL; CI does not wait long for a cancelled job
-GONE = 0.5  # seconds that the dead may take to go, which they do when somebody reaps them
+LIMIT = 64 << 20  # bytes that are read of the diff, or of a task
 TAIL = 12  # last lines shown of a reviewer without a clear verdict
 WIDTH = 48  # characters of a command in the table
-
-LATE = "still running at the time limit"
-TOO_MUCH = f"wrote more than {LIMIT >> 20} MiB"
-
-CLEAR = (APPROVE, REQUEST_CHANGES)
+OWN_FILE = re.compile(r"[0-9]+-[0-9]+\.(?:prompt|stdout|stderr|json|message)")  # in the folder of --save
+CLEAR = (contract.APPROVE, contract.REQUEST_CHANGES)
 
 # What became of a reviewer, how the summary counts several, and the verdicts that make it so.
 NO_VERDICT, FAILED, TIMED_OUT = "no clear verdict", "failed", "timed out"
 OUTCOMES: Tuple[Tuple[str, str, Tuple[Optional[str], ...]], ...] = (
-    ("approves", "approve", (APPROVE,)),
-    ("requests changes", "request changes", (REQUEST_CHANGES,)),
-    (NO_VERDICT, NO_VERDICT, (AMBIGUOUS, None)),
+    ("approves", "approve", (contract.APPROVE,)),
+    ("requests changes", "request changes", (contract.REQUEST_CHANGES,)),
+    (NO_VERDICT, NO_VERDICT, (contract.AMBIGUOUS, None)),
     (FAILED, FAILED, ()),
     (TIMED_OUT, TIMED_OUT, ()),
 )
 
-# Whether a further attempt is allowed: by the rule that read the reply or, where no whole one came, by the outcome
-# (but see judge).
+# Whether a further attempt is allowed: by the rule that read the reply or, without one, by the outcome (see unheard).
 # fmt: off
 FURTHER = {
     FAILED: True, TIMED_OUT: True, NO_VERDICT: True,
@@ -133,21 +105,17 @@ FURTHER = {
     "approved": False, "blocked": False, "weak-block": False,
     "contradicted": False, "weak-both": False, "repeated": False, "not-last": False, "open-block": False,
 }
-# What leads a reviewer to the change's repository, or speaks to GitHub's CI in the job's name.
-SCRUBBED = {
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_NAMESPACE", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
-    "PWD", "OLDPWD", "INIT_CWD",
-    "GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_TOKEN", "GH_TOKEN",
-}
-SCRUBBED_STARTS = ("ACTIONS_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 # fmt: on
 
 
 class Stop(Exception):
     """The gate ends before a reviewer starts. Holds the exit status and one line."""
+
+
+def need(condition: object, line: str, code: int = USAGE) -> None:
+    """Raise Stop, with a line and an exit status, where a condition does not hold."""
+    if not condition:
+        raise Stop(code, line)
 
 
 class Job(NamedTuple):
@@ -177,39 +145,28 @@ Look for what this change breaks: wrong results, crashes, lost or damaged data, 
 and must not be, races, broken interfaces, tests that no longer test. Name the file and line of each defect, what goes
 wrong and when, and what would put it right.
 Such a defect blocks the merge. Style, names, wishes, and doubts without a case in which something goes wrong do not."""
+SLIP = "An earlier reply broke the rule {0.id} of the line (the sentinel) asked for below: {0.when}.\n\n"
 
 
-def drawn(texts: Sequence[bytes], draw: Callable[[], str] = new_token) -> str:
+def drawn(texts: Sequence[bytes], draw: Callable[[], str] = contract.new_token) -> str:
     """A random word that stands in none of the texts, in any case."""
-    lowered = [text.lower() for text in texts]
-    while True:
-        word = draw()
-        if not any(word.lower().encode() in text for text in lowered):
-            return word
+    known = b"\n".join(texts).lower()
+    return next(word for word in iter(draw, None) if word.lower().encode() not in known)
 
 
-def draw_words(job: Job) -> Tuple[str, str]:
-    """The boundary word and the token of one attempt."""
+def prompt(job: Job, rule: Optional[str] = None) -> Tuple[bytes, str]:
+    """A prompt and its token, perhaps after a reply that broke a rule; the diff goes in byte for byte."""
     known = [job.diff, job.task.encode()]
     word = drawn(known)
-    return word, drawn([*known, word.encode()])
-
-
-def prompt(job: Job, word: str, token: str, rule: Optional[str] = None) -> bytes:
-    """The whole prompt, perhaps after a reply that broke a rule; the diff goes in byte for byte."""
+    token = drawn([*known, word.encode()])
     begin = PROSE.format(task=job.task.strip(), word=word)
-    end = f"-----END DIFF {word}-----\n\n{slip(rule)}{prompt_rule(token)}\n"
-    return begin.encode() + job.diff + (b"" if job.diff.endswith(b"\n") else b"\n") + end.encode()
+    end = f"-----END DIFF {word}-----\n\n{slip(rule)}{contract.prompt_rule(token)}\n"
+    return begin.encode() + job.diff + (b"" if job.diff.endswith(b"\n") else b"\n") + end.encode(), token
 
 
 def slip(rule: Optional[str]) -> str:
     """The sentence that names a broken rule and how it was broken, in no word of the reply; empty without a rule."""
-    hows = [known.when for known in RULES if known.id == rule]
-    return (
-        f"An earlier reply broke the rule {rule} of the line (the sentinel) asked for below: {hows[0]}.\n\n"
-        if hows
-        else ""
-    )
+    return "".join(SLIP.format(known) for known in contract.RULES if known.id == rule)
 
 
 def unseen(diff: bytes, allowed: Sequence[str]) -> List[str]:
@@ -220,170 +177,10 @@ def unseen(diff: bytes, allowed: Sequence[str]) -> List[str]:
 
 def _may_hide(line: str, allowed: Sequence[str]) -> bool:
     """Both names have to match a glob. A line that can be cut into two names in several ways matches none."""
-    match = re.fullmatch(r"Binary files (.+) and (.+) differ\r?", line)
-    if not match or line.count(" and ") > 1:
-        return False
-    left, right = (name.strip('"') for name in match.groups())
-    names = [re.sub("^a/", "", left), re.sub("^b/", "", right)]
-    names = [name for name in names if name != "/dev/null"]
+    match = re.fullmatch(r'Binary files "?(?:a/)?(.+?)"? and "?(?:b/)?(.+?)"? differ\r?', line)
+    cuts = re.findall("(?= and )", line)
+    names = [name for name in match.groups() if name != "/dev/null"] if match and len(cuts) == 1 else []
     return bool(names) and all(any(fnmatch.fnmatchcase(name, glob) for glob in allowed) for name in names)
-
-
-# --- The process ----------------------------------------------------------------------------------
-
-
-class Interrupts:
-    """The signals that cancel a job. They end the gate at once, or an attempt first if one is being made."""
-
-    came = held = False
-
-    def install(self) -> None:
-        """Handle them, but for one that was ignored from the start, as nohup does."""
-        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self.arrive)
-        if hasattr(signal, "SIGCHLD"):
-            # Where it was ignored from the start, the status of a child is lost, and subprocess says 0.
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-
-    def arrive(self, *_: object) -> None:
-        """The handler: KeyboardInterrupt, once, and not while an attempt holds it back."""
-        first, self.came = not self.came, True
-        if first and not self.held:
-            raise KeyboardInterrupt
-
-    @contextlib.contextmanager
-    def hold(self) -> Iterator[None]:
-        """Hold the interrupt back until the block has ended; between a start and its note, it would leave a process."""
-        self.held = True
-        try:
-            yield
-        finally:
-            self.held = False
-        if self.came:
-            raise KeyboardInterrupt
-
-
-INTERRUPTS = Interrupts()
-
-
-class Run(NamedTuple):
-    """What a reviewer wrote, how long it took, and how it failed; an empty "why" if it did not."""
-
-    why: str
-    seconds: float
-    stdout: bytes
-    stderr: bytes
-
-
-def run(command: str, text: bytes, cwd: Optional[str], timeout: float) -> Run:
-    """Run a reviewer to its end, on files. Afterwards nothing of its process group is left."""
-    with scratch("files") as files, scratch("cwd") as empty:
-        minimal_repository(empty)
-        paths = [os.path.join(files, name) for name in ("stdin", "stdout", "stderr")]
-        with open(paths[0], "wb") as file:
-            file.write(text)
-        # Opened to append, so that a command that opens /dev/stdout once more does not write over what is there.
-        with open(paths[0], "rb") as stdin, open(paths[1], "a+b") as stdout, open(paths[2], "a+b") as stderr:
-            began = time.monotonic()
-            why = _run(command, (stdin, stdout, stderr), cwd or empty, began + timeout)
-            took = time.monotonic() - began
-            written = [_written(file) for file in (stdout, stderr)]
-    return Run(why or TOO_MUCH * (max(map(len, written)) > LIMIT), took, *written)
-
-
-def _written(file: BinaryIO) -> bytes:
-    file.seek(0)
-    return file.read(LIMIT + 1)
-
-
-def _run(command: str, streams: Sequence[BinaryIO], cwd: str, end: float) -> str:
-    """Start the command, wait for it, end its group. Returns how it failed."""
-    stdin, stdout, stderr = streams
-    environment = {k: v for k, v in os.environ.items() if k not in SCRUBBED and not k.startswith(SCRUBBED_STARTS)}
-    group = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # Windows; elsewhere the new session makes one
-    # fmt: off
-    try:
-        process = subprocess.Popen(  # noqa: S602  (a reviewer is a shell command, and comes from the user)
-            command, shell=True, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=environment,
-            start_new_session=True, creationflags=group,
-        )
-    except OSError as error:
-        return f"cannot be started: {error.strerror}"
-    # fmt: on
-    try:
-        why = _watch(process, streams[1:], end)
-    finally:
-        end_group(process)
-    code = process.returncode
-    return why or ("" if code == 0 else f"signal {-code}" if code and code < 0 else f"exit status {code}")
-
-
-def _watch(process: subprocess.Popen[bytes], written: Sequence[BinaryIO], end: float) -> str:
-    """Wait until the process has ended, or has to be. Returns why it has to be."""
-    while True:
-        try:
-            process.wait(max(0.0, min(POLL, end - time.monotonic())))
-            return ""
-        except subprocess.TimeoutExpired:
-            pass
-        if INTERRUPTS.came:
-            return "interrupted"
-        if time.monotonic() >= end:
-            return LATE
-        if any(os.fstat(file.fileno()).st_size > LIMIT for file in written):
-            return TOO_MUCH
-
-
-if sys.platform == "win32":
-
-    def end_group(process: subprocess.Popen[bytes]) -> None:
-        """End the process and its descendants."""
-        kill = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
-        subprocess.run(kill, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE)
-
-else:
-
-    def end_group(process: subprocess.Popen[bytes]) -> None:
-        """End every process of the group, politely and then for good, also where its leader has ended before."""
-        for how, again, patience in ((signal.SIGTERM, 0, GRACE), (signal.SIGKILL, signal.SIGKILL, GONE)):
-            deadline = time.monotonic() + patience
-            lives = _signalled(process, how)
-            while lives and time.monotonic() < deadline:
-                time.sleep(POLL / 5)
-                lives = _signalled(process, again)
-            if not lives:
-                break
-
-    def _signalled(process: subprocess.Popen[bytes], how: int) -> bool:
-        """Send the group a signal; whether anyone was there. A dead leader is reaped first, or it would count."""
-        process.poll()
-        try:
-            os.killpg(process.pid, how)
-        except (ProcessLookupError, PermissionError):  # the latter on macOS, where all are dead and not reaped
-            return False
-        return True
-
-
-@contextlib.contextmanager
-def scratch(kind: str) -> Iterator[str]:
-    """A new folder that only this user can enter; removed at the end, as far as the reviewer lets it be."""
-    folder = tempfile.mkdtemp(prefix=f"review_gate-{kind}-")
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def minimal_repository(folder: str) -> None:
-    """The least that git takes for a repository: one client refuses to run outside of one."""
-    for name in ("objects", "refs"):
-        os.makedirs(os.path.join(folder, ".git", name))
-    with open(os.path.join(folder, ".git", "HEAD"), "w", encoding="ascii") as head:
-        head.write("ref: refs/heads/main\n")
 
 
 # --- From output to verdict -----------------------------------------------------------------------
@@ -406,28 +203,37 @@ class Review(NamedTuple):
 
 def judge(command: str, attempt: int, ran: Run, token: str, form: str) -> Review:
     """Read an attempt. Where no whole reply is there, what is can block or end the attempts, and nothing else."""
-    why, message = ran.why, None
+    text, why = heard(ran, token, form)
+    if text is None:
+        return unheard(command, attempt, ran, token, why)
+    reading = contract.read_verdict(text, token)
+    outcome = next(name for name, _, verdicts in OUTCOMES if reading.verdict in verdicts)
+    reason = "; ".join(filter(None, [str(reading), why]))
+    last = [] if reading.verdict in CLEAR else tail(b"", ran.stderr)
+    return Review(command, outcome, *reading, attempt, ran.seconds, text, reason, last)
+
+
+def heard(ran: Run, token: str, form: str) -> Tuple[Optional[str], str]:
+    """The whole reply, else output that blocks, else None; and why there is no whole reply."""
+    why = ran.why
     try:
-        message = None if why else final_message(ran.stdout, form)
+        if not why:
+            return final_message(ran.stdout, form), ""
     except NoReply as error:
         why = f"no reply: {error}"
-    text = decode(ran.stdout) if message is None else message
-    verdict, rule, line = read_verdict(text, token)
-    if message is None and verdict != REQUEST_CHANGES:
-        # A rule that allows no further attempt allows none here either, unless it is the one that approves.
-        spent = None if rule == "approved" or FURTHER.get(rule, False) else rule
-        text = unescaped(text)
-        verdict, rule, line = read_verdict(text, token)
-    if message is None and verdict != REQUEST_CHANGES:
-        outcome = NO_VERDICT if not ran.why else TIMED_OUT if ran.why == LATE else FAILED
-        counts = AMBIGUOUS if ran.why else None
-        return Review(
-            command, outcome, counts, spent, None, attempt, ran.seconds, None, why, tail(ran.stdout, ran.stderr)
-        )
-    outcome = next(name for name, _, verdicts in OUTCOMES if verdict in verdicts)
-    last = [] if verdict in CLEAR else tail(b"", ran.stderr)
-    reason = "; ".join(filter(None, [verdict_line(text, token), why]))
-    return Review(command, outcome, verdict, rule, line, attempt, ran.seconds, text, reason, last)
+    texts = [decode(ran.stdout), unescaped(decode(ran.stdout))]
+    blocks = [text for text in texts if contract.read_verdict(text, token).verdict == contract.REQUEST_CHANGES]
+    return blocks[0] if blocks else None, why
+
+
+def unheard(command: str, attempt: int, ran: Run, token: str, why: str) -> Review:
+    """The review of an attempt without a whole reply, whose output does not block."""
+    rule = contract.read_verdict(decode(ran.stdout), token).rule
+    # A rule that allows no further attempt allows none here either, unless it is the one that approves.
+    spent = None if rule == "approved" or FURTHER.get(rule, False) else rule
+    outcome = NO_VERDICT if not ran.why else TIMED_OUT if ran.why == LATE else FAILED
+    counts = contract.AMBIGUOUS if ran.why else None
+    return Review(command, outcome, counts, spent, None, attempt, ran.seconds, None, why, tail(ran.stdout, ran.stderr))
 
 
 def unescaped(text: str) -> str:
@@ -461,8 +267,7 @@ def ask(command: str, place: int, job: Job) -> Review:
 
 def attempted(command: str, place: int, attempt: int, job: Job, rule: Optional[str]) -> Review:
     """One attempt, saved if that was asked for."""
-    word, token = draw_words(job)
-    text = prompt(job, word, token, rule)
+    text, token = prompt(job, rule)
     name = f"{place}-{attempt}"
     with INTERRUPTS.hold():  # not while the reply is judged: a long one takes long
         ran = run(command, text, job.options.cwd, job.options.timeout)
@@ -481,22 +286,14 @@ def save(job: Job, name: str, files: Dict[str, bytes]) -> None:
     for kind, content in files.items() if job.options.save is not None else ():
         final = os.path.join(job.options.save, f"{name}.{kind}")
         try:
-            write(final, content)
+            with tempfile.TemporaryDirectory(dir=job.options.save) as folder:
+                handle, temporary = tempfile.mkstemp(dir=folder)
+                with open(handle, "wb") as file:
+                    file.write(content)
+                os.replace(temporary, final)
         except OSError as error:
             say(PROGRAM, f"{final}: {error.strerror}")
             job.unsaved.append(final)
-
-
-def write(path: str, content: bytes) -> None:
-    """Write a file whole or not at all. Raises OSError."""
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=f"{os.path.basename(path)}.")
-    try:
-        with open(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except OSError:
-        os.unlink(temporary)
-        raise
 
 
 # --- What is printed ------------------------------------------------------------------------------
@@ -506,9 +303,9 @@ def as_text(reviews: Sequence[Review], verdict: Optional[str]) -> List[str]:
     """Each review in full, every line of it marked, so that none passes for the gate's own; then table and verdict."""
     lines: List[str] = []
     for place, review in enumerate(reviews, 1):
+        message = re.split("\r?\n", review.message.rstrip("\r\n")) if review.message else []
         lines += [f"reviewer {place} of {len(reviews)}: {visible(review.command)}"]
         lines += [visible(f"{review.outcome}: {review.reason}")]
-        message = re.split("\r?\n", review.message.rstrip("\r\n")) if review.message else []
         lines += [*(f"| {visible(line)}" for line in message + review.tail), ""]
     why = "" if verdict in CLEAR else " !! read the reviews"
     return [*lines, *table(reviews), "", summary(reviews), f"VERDICT: {verdict or '(not stated)'}{why}"]
@@ -548,45 +345,19 @@ class _Parser(argparse.ArgumentParser):
         raise Stop(USAGE, f"{message} (--help shows the usage)")
 
 
-def seconds(text: str) -> float:
-    """A number above 0 that is not endless. Raises ValueError."""
-    if not 0 < float(text) < float("inf"):
-        raise ValueError
-    return float(text)
-
-
-def count(text: str) -> int:
-    """A whole number from 0. Raises ValueError."""
-    if int(text) < 0:
-        raise ValueError
-    return int(text)
-
-
 def usage() -> argparse.ArgumentParser:
     """The command line; its --help prints this file's docstring."""
-    parser = _Parser(
-        prog=PROGRAM,
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=argparse.SUPPRESS,
-        allow_abbrev=False,
-        add_help=False,
-    )
+    parser = _Parser(PROGRAM, argparse.SUPPRESS, __doc__, allow_abbrev=False, add_help=False)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     add("-h", "--help", action="store_true", help="show this, and end in 2")
     add("--diff", metavar="FILE", help="the change; default: standard input")
     add("--task", metavar="FILE", help="what to review for, what blocks and what does not; default: built in")
-    add("--timeout", metavar="SECONDS", type=seconds, default=900.0, help="for each attempt; default: 900")
-    add("--retries", metavar="N", type=count, default=1, help="further attempts after a slip of form; default: 1")
+    add("--timeout", metavar="SECONDS", type=float, default=900, help="for each attempt; default: 900")
+    add("--retries", metavar="N", type=int, default=1, help="further attempts after a slip of form; default: 1")
     add("--format", choices=NAMES, default="auto", help="of the output, see final_message.py; default: auto")
-    add("--max-prompt-bytes", metavar="N", type=count, default=1_000_000, help="default: 1000000")
-    add(
-        "--allow-binary",
-        metavar="GLOB",
-        action="append",
-        default=[],
-        help="paths whose content may be missing, * any part",
-    )
+    add("--max-prompt-bytes", metavar="N", type=int, default=1_000_000, help="default: 1000000")
+    add("--allow-binary", metavar="GLOB", action="append", default=[], help="paths that may lack content; * spans /")
     add("--cwd", metavar="DIR", help="where the reviewer runs; default: an empty folder, new for each attempt")
     add("--save", metavar="DIR", help="keep prompt, stdout, stderr, message and result; an earlier run's are removed")
     add("--json", action="store_true", help="one JSON object instead of text")
@@ -597,30 +368,16 @@ def usage() -> argparse.ArgumentParser:
 
 def prepare(options: argparse.Namespace) -> Job:
     """Read and check everything that a run needs. Raises Stop."""
-    if not options.reviewers and not options.print_prompt:
-        raise Stop(USAGE, "no REVIEWER (--help shows the usage)")
-    for command in options.reviewers:
-        check_command(command, options.cwd)
-    job = Job(options, read_task(options), read_diff(options.diff), [])
-    hidden = unseen(job.diff, options.allow_binary)
-    if hidden:
-        raise Stop(USAGE, f"content is missing from the diff, and --allow-binary does not name it: {hidden[0]}")
-    check_prompt(job)
+    need(options.reviewers or options.print_prompt, "no REVIEWER (--help shows the usage)")
+    need(0 < options.timeout < float("inf"), "argument --timeout: it has to be above 0, and not endless")
+    need(options.retries >= 0, "argument --retries: it has to be 0 or above")
+    for why in (cannot_start(command, options.cwd) for command in options.reviewers):
+        need(not why, why)
+    job = Job(options, read_task(options), read_diff(options), [])
+    rules = [rule.id for rule in contract.RULES if FURTHER.get(rule.id) and options.retries]
+    check_size("the prompt", max(len(prompt(job, rule)[0]) for rule in [None, *rules]), options)
     check_folders(options)
     return job
-
-
-def check_command(command: str, cwd: Optional[str]) -> None:
-    """Raises Stop for a command that cannot work: blank, or a relative path that starts from an empty folder."""
-    if not command.strip():
-        raise Stop(USAGE, "a REVIEWER is blank")
-    try:
-        words = shlex.split(command, posix=os.name != "nt")
-    except ValueError:
-        return  # the shell says better what is wrong with it
-    first = next((word.strip('"') for word in words if not re.match(r"[A-Za-z_]\w*=", word)), "")
-    if cwd is None and os.path.dirname(first) and not os.path.isabs(first) and first[0] not in "~$`%":
-        raise Stop(USAGE, f"{first}: a reviewer starts in an empty folder: give the absolute path, or --cwd")
 
 
 def read(path: Optional[str]) -> bytes:
@@ -631,10 +388,8 @@ def read(path: Optional[str]) -> bytes:
             if os.name == "posix":  # where nothing has come yet, a read that does not block looks like the end
                 os.set_blocking(file.fileno(), True)
             # Piece by piece, since within one long read a signal can go unnoticed.
-            for piece in iter(lambda: file.read(LIMIT // 1024), b""):
+            while len(content) <= LIMIT and (piece := file.read(LIMIT // 1024)):
                 content += piece
-                if len(content) > LIMIT:
-                    break
     except OSError as error:
         raise Stop(UNREADABLE, f"{path or 'standard input'}: {error.strerror}") from error
     return bytes(content)
@@ -649,71 +404,56 @@ def read_task(options: argparse.Namespace) -> str:
     check_size(path, len(content), options)  # first, as the check takes long for a long task
     try:
         task = content.decode("utf-8-sig")
-        check_task = provide("prompt_guard").check_task
+        problems = provide("prompt_guard").check_task(task)
     except UnicodeDecodeError as error:
         raise Stop(UNREADABLE, f"{path}: is not UTF-8") from error
     except ImportError as error:
         raise Stop(USAGE, f"--task cannot be checked: {error}") from error
-    problems = [f"{path}:{problem.line}: {problem.what}" for problem in check_task(task)]
-    if problems:
-        raise Stop(USAGE, "; ".join(problems))
+    need(not problems, "; ".join(f"{path}:{line}: {what}" for line, what in problems))
     return task
 
 
-def read_diff(path: Optional[str]) -> bytes:
-    """The diff. Raises Stop where it cannot be read, or nothing is there that a reviewer could."""
-    if path is None and (sys.stdin is None or sys.stdin.isatty()):
-        raise Stop(USAGE, "no diff: give --diff FILE, or the diff on stdin")
-    diff = read(path)
-    if not diff.strip():
-        raise Stop(USAGE, "the diff is empty: there is nothing to review")
-    if diff.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        raise Stop(USAGE, "the diff is UTF-16 or UTF-32: write it with a redirect that keeps git's bytes")
+def read_diff(options: argparse.Namespace) -> bytes:
+    """The diff. Raises Stop where it cannot be read, and where a reviewer could not see all of it."""
+    none = options.diff is None and (sys.stdin is None or sys.stdin.isatty())
+    need(not none, "no diff: give --diff FILE, or the diff on stdin")
+    diff = read(options.diff)
+    need(diff.strip(), "the diff is empty: there is nothing to review")
+    wide = diff.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))  # the byte order marks
+    need(not wide, "the diff is UTF-16 or UTF-32: write it with a redirect that keeps git's bytes")
+    hidden = "".join(unseen(diff, options.allow_binary)[:1])
+    need(not hidden, f"content is missing from the diff, and --allow-binary does not name it: {hidden}")
     return diff
-
-
-def check_prompt(job: Job) -> None:
-    """Raises Stop where a prompt would be too long, that of a further attempt included."""
-    rules = [rule.id for rule in RULES if FURTHER.get(rule.id) and job.options.retries]
-    check_size("the prompt", max(len(prompt(job, *draw_words(job), rule)) for rule in [None, *rules]), job.options)
 
 
 def check_size(what: str, size: int, options: argparse.Namespace) -> None:
     """Raises Stop where something is longer than a prompt may be. Of a file over the limit only the start was read."""
     limit = min(options.max_prompt_bytes, LIMIT)
-    if size > limit:
-        least = "at least " if size > LIMIT else ""
-        raise Stop(USAGE, f"{what} has {least}{size} bytes, and {limit} are allowed (--max-prompt-bytes)")
-
-
-OWN_FILE = re.compile(r"[0-9]+-[0-9]+\.(?:prompt|stdout|stderr|json|message)")
+    least = "at least " if size > LIMIT else ""
+    need(size <= limit, f"{what} has {least}{size} bytes, and {limit} are allowed (--max-prompt-bytes)")
 
 
 def check_folders(options: argparse.Namespace) -> None:
-    """See that --cwd is there and that --save can be written. Raises Stop."""
+    """See that --cwd is there; rid --save of an earlier run, and see that it can be written. Raises Stop, OSError."""
     if options.cwd is not None:
-        if not os.path.isdir(options.cwd):
-            raise Stop(UNREADABLE, f"{options.cwd}: is not a folder")
+        need(os.path.isdir(options.cwd), f"{options.cwd}: is not a folder", UNREADABLE)
         say(PROGRAM, "warning: with --cwd, files there can steer the reviewer: in a checkout, a change approves itself")
-    try:
-        if options.save is not None:
-            os.makedirs(options.save, exist_ok=True)
-            for name in filter(OWN_FILE.fullmatch, os.listdir(options.save)):
-                os.unlink(os.path.join(options.save, name))
-            tempfile.TemporaryFile(dir=options.save).close()
-    except OSError as error:
-        raise Stop(UNREADABLE, f"{options.save}: {error.strerror}") from error
+    if options.save is not None:
+        os.makedirs(options.save, exist_ok=True)
+        for name in filter(OWN_FILE.fullmatch, os.listdir(options.save)):
+            os.unlink(os.path.join(options.save, name))
+        tempfile.TemporaryFile(dir=options.save).close()
 
 
 def gate(options: argparse.Namespace) -> Tuple[int, List[str]]:
     """Ask every reviewer; the exit status and what to print. Raises Stop."""
     job = prepare(options)
     if options.print_prompt:
-        text = prompt(job, *draw_words(job)).decode("utf-8", "backslashreplace")
+        text = prompt(job)[0].decode("utf-8", "backslashreplace")
         return USAGE, [visible(line) for line in text.split("\n")]
     reviews = [ask(command, place, job) for place, command in enumerate(options.reviewers, 1)]
-    verdict = combine(review.verdict for review in reviews)
-    code = UNREADABLE if job.unsaved else exit_code(verdict)
+    verdict = contract.combine(review.verdict for review in reviews)
+    code = UNREADABLE if job.unsaved else contract.exit_code(verdict)
     return code, [as_json(reviews, verdict, code)] if options.json else as_text(reviews, verdict)
 
 
@@ -735,15 +475,15 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         options = usage().parse_args(arguments)
         code, lines = (USAGE, [usage().format_help()]) if options.help else gate(options)
         show(lines)
+        return code
     except Stop as stop:
         code, line = stop.args
-        say(PROGRAM, line)
     except KeyboardInterrupt:
-        code = INTERRUPTED
-        say(PROGRAM, "interrupted")
+        code, line = INTERRUPTED, "interrupted"
     except OSError as error:
-        code = UNREADABLE
-        say(PROGRAM, f"{error.filename or 'temporary files'}: {error.strerror}")
+        name = "temporary files" if error.filename is None else error.filename
+        code, line = UNREADABLE, f"{name}: {error.strerror}"
+    say(PROGRAM, line)
     return code
 
 

@@ -13,7 +13,7 @@ import unittest
 from typing import Dict, List, NamedTuple, Optional
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-TOOLS = ("review_gate.py", "final_message.py", "prompt_guard.py")
+TOOLS = ("review_gate.py", "final_message.py", "reviewer_process.py", "prompt_guard.py")
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import verdict_check
@@ -691,7 +691,7 @@ class ToolsTest(Case):
     def test_tools_that_are_links_into_the_tree_that_is_pushed(self) -> None:
         self.install(os.path.join(self.clone, "vendor"))
         vendor, tools = (os.path.join(self.root, *names) for names in (("clone", "vendor"), ("tools",)))
-        for name in ("examples/review_gate.py", "examples/final_message.py", "verdict_contract.py"):
+        for name in (*(f"examples/{name}" for name in TOOLS[:3]), "verdict_contract.py"):
             with self.subTest(name):
                 self.link(os.path.join(vendor, name), tools, name)
                 self.assert_blocked(self.run_hook(self.line), "lies in the repository that is pushed")
@@ -733,7 +733,7 @@ class ToolsTest(Case):
         tools = os.path.join(self.root, "tools")
         os.remove(os.path.join(hooks, "pre-push"))
         shutil.copy(self.hook, hooks)
-        for name in ("review_gate.py", "final_message.py"):
+        for name in TOOLS[:3]:
             shutil.copy(os.path.join(tools, "examples", name), folder)
         self.assert_blocked(self.push("origin", "main"), "review_gate.py or what it loads is not found")
         contract = os.path.join(tools, "verdict_contract.py")

@@ -25,11 +25,13 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import review_gate
+import reviewer_process
 
 import verdict_contract
 
 PYTHON = [sys.executable, *(f"-W{option}" for option in sys.warnoptions)]
 GATE = os.path.join(HERE, "review_gate.py")
+NEEDED = ("verdict_contract.py", "final_message.py", "reviewer_process.py")
 POSIX = os.name == "posix"
 DIFF = b"diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a = 1\n+a = 2\n"
 
@@ -538,6 +540,7 @@ class DiffTest(GateTest):
             ("Binary files a/x.py and b/logo.png and b/x.py and b/logo.png differ", False),
             ("Binary files /dev/null and /dev/null differ", False),
             ("Binary files a/a.png and b/x and b/a.png and b/x.png differ", False),
+            ("Binary files a/logo.png and and b/logo.png differ", False),
             ("Binary files a/LOGO.PNG and b/LOGO.PNG differ", False),
             ("Binary files a/logo.png and b/logo.png differ; not", False),
             ("Binary files logo.png", False),
@@ -630,7 +633,7 @@ print(OK if os.path.realpath(top) == os.path.realpath(".") else "not here")"""
         if not shutil.which("git"):
             self.skipTest("there is no git")
         names = subprocess.run(["git", "rev-parse", "--local-env-vars"], stdout=subprocess.PIPE, check=True).stdout
-        self.assertLessEqual(set(names.decode().split()), review_gate.SCRUBBED)
+        self.assertLessEqual(set(names.decode().split()), reviewer_process.SCRUBBED)
 
     def test_relative_command(self) -> None:
         for command in ("./review.sh", "bin/review -x", "FOO=1 BAR='a b' ./review.sh", "'./my review' x"):
@@ -1005,7 +1008,7 @@ class UsageTest(GateTest):
         """Run a copy of the gate in a folder full of modules that would approve anything."""
         checkout = os.path.join(self.folder, "checkout")
         os.makedirs(checkout, exist_ok=True)
-        for name in ("verdict_contract.py", "prompt_guard.py", "final_message.py"):
+        for name in ("prompt_guard.py", *NEEDED):
             with open(os.path.join(checkout, name), "w", encoding="utf-8") as file:
                 file.write("import os\nos._exit(0)\n")
         command = [*PYTHON, gate, "--diff", self.file("change.diff", DIFF), *arguments]
@@ -1014,7 +1017,7 @@ class UsageTest(GateTest):
 
     def test_modules_beside_and_above(self) -> None:
         fine = self.reviewer(APPROVES)
-        gate = self.copy("review_gate.py", "final_message.py", "verdict_contract.py")
+        gate = self.copy("review_gate.py", *NEEDED)
         self.assertEqual(0, self.copied(gate, fine).returncode)
         os.rename(
             os.path.join(os.path.dirname(gate), "verdict_contract.py"),
@@ -1030,14 +1033,16 @@ class UsageTest(GateTest):
         self.assertEqual(3, done.returncode, done.stderr)
 
     def test_modules_that_are_missing(self) -> None:
-        for names in (("review_gate.py", "final_message.py"), ("review_gate.py", "verdict_contract.py")):
-            with self.subTest(names):
-                done = self.copied(self.copy(*names), self.reviewer(APPROVES))
+        for missing in NEEDED:
+            with self.subTest(missing):
+                names = [name for name in NEEDED if name != missing]
+                done = self.copied(self.copy("review_gate.py", *names), self.reviewer(APPROVES))
                 shutil.rmtree(os.path.join(self.folder, "copy"))
                 self.assertEqual((1, 1), (done.returncode, done.stderr.count(b"\n")), done.stderr)
+                self.assertIn(f"review_gate.py: {missing} is neither".encode(), done.stderr)
 
     def test_a_task_without_the_guard(self) -> None:
-        gate = self.copy("review_gate.py", "final_message.py", "verdict_contract.py")
+        gate = self.copy("review_gate.py", *NEEDED)
         done = self.copied(gate, "--task", self.file("task.md", b"Look.\n"), self.reviewer(APPROVES))
         self.assertEqual(2, done.returncode, done.stderr)
         self.assertIn(b"prompt_guard.py is neither", done.stderr)

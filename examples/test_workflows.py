@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 HERE = os.path.dirname(os.path.realpath(__file__))
 FOLDER = os.path.join(HERE, "workflows")
 GITHUB = ("gate-report.yml", "review.yml", "review-two-vendors.yml", "review-forks.yml")
-GATE = ("review_gate.py", "final_message.py", "verdict_check.py", "verdict_contract.py")
+GATE = ("review_gate.py", "final_message.py", "reviewer_process.py", "verdict_check.py", "verdict_contract.py")
 SCRIPT = os.path.join(FOLDER, "review.sh")
 MISSING = [name for name in ("bash", "git", "tar") if not shutil.which(name)]
 RUNS_HERE = os.name == "posix" and not MISSING

@@ -12,7 +12,7 @@
 # Exit status: that of review_gate.py, or 1 where git cannot tell what HEAD changes, and 2 for wrong arguments.
 set -euo pipefail
 
-readonly folder=tools/verdict # on BASE: review_gate.py, final_message.py, verdict_contract.py
+readonly folder=tools/verdict # on BASE: review_gate.py, final_message.py, reviewer_process.py, verdict_contract.py
 
 stop() { # STATUS MESSAGE
     printf 'review.sh: %s\n' "$2" >&2
