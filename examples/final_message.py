@@ -238,6 +238,15 @@ SHAPES = (
 NAMES = (AUTO, TEXT, *(shape.name for shape in SHAPES))
 
 
+def unescaped(text: str) -> str:
+    """JSON as lines: within its strings no line begins, and a sentinel would pass for a mention.
+
+    Where a client echoes a diff in which a REQUEST_CHANGES stands, that one blocks; it costs a re-read.
+    """
+    text = re.sub(r"\\u([0-9A-Fa-f]{4})", lambda code: chr(int(code[1], 16)), text)
+    return re.sub(r'\\[bfnrt]|"', "\n", text)
+
+
 # --- The command ----------------------------------------------------------------------------------
 
 

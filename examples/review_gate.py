@@ -75,7 +75,7 @@ try:
 except ImportError as missing:
     sys.exit(f"{PROGRAM}: {missing}")
 
-from final_message import NAMES, NoReply, decode, final_message, say, visible  # noqa: E402  (provided above)
+from final_message import NAMES, NoReply, decode, final_message, say, unescaped, visible  # noqa: E402  (provided above)
 from reviewer_process import INTERRUPTS, LATE, Run, cannot_start, run  # noqa: E402
 
 import verdict_contract as contract  # noqa: E402
@@ -234,15 +234,6 @@ def unheard(command: str, attempt: int, ran: Run, token: str, why: str) -> Revie
     outcome = NO_VERDICT if not ran.why else TIMED_OUT if ran.why == LATE else FAILED
     counts = contract.AMBIGUOUS if ran.why else None
     return Review(command, outcome, counts, spent, None, attempt, ran.seconds, None, why, tail(ran.stdout, ran.stderr))
-
-
-def unescaped(text: str) -> str:
-    """JSON as lines: within its strings no line begins, and a sentinel would pass for a mention.
-
-    Where a client echoes a diff in which a REQUEST_CHANGES stands, that one blocks; it costs a re-read.
-    """
-    text = re.sub(r"\\u([0-9A-Fa-f]{4})", lambda code: chr(int(code[1], 16)), text)
-    return re.sub(r'\\[bfnrt]|"', "\n", text)
 
 
 def tail(stdout: bytes, stderr: bytes) -> List[str]:

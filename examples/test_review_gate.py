@@ -24,6 +24,7 @@ except ImportError:  # Windows
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
+import final_message
 import review_gate
 import reviewer_process
 
@@ -402,7 +403,7 @@ class PromptTest(GateTest):
             self.assertEqual("not-stated", verdict_contract.read_verdict(slip + prompt, token).rule)
             # Clients that echo the prompt do it in JSON; there it must not pass for a block either.
             echo = json.dumps({"content": slip + prompt})
-            for shown in (echo, review_gate.unescaped(echo)):
+            for shown in (echo, final_message.unescaped(echo)):
                 self.assertEqual("not-stated", verdict_contract.read_verdict(shown, token).rule)
 
     def test_byte_for_byte(self) -> None:
