@@ -330,7 +330,7 @@ def _statements(pieces: Iterable[Tuple[int, str]], text: str) -> List[Tuple[int,
     """Line, and whether it approves, of each old-style statement outside of code fences."""
     found = [(at, bool(s["approve"])) for at, piece in pieces for s in _STATEMENT.finditer(piece)]
     fences = _fences(text) if found else []
-    return [(at, approves) for at, approves in found if bisect(fences, at) % 2 == 0]
+    return [(at, approves) for at, approves in found if not bisect(fences, at) % 2]
 
 
 # --- The rules, strongest first -------------------------------------------------------------------
