@@ -63,7 +63,7 @@ class Outcome(NamedTuple):
 
 
 class CannotRead(Exception):
-    """A file that cannot be read or written; the text is the path and the reason, fit to print."""
+    """A file that cannot be read or written; the text is the path and the reason, as they come."""
 
 
 # --- Reading --------------------------------------------------------------------------------------
@@ -77,9 +77,9 @@ def read_bytes(path: str) -> bytes:
                 os.set_blocking(file.fileno(), True)
             content = file.read(_LIMIT + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise CannotRead(f"{visible(path)}: {visible(getattr(error, 'strerror', None) or str(error))}") from error
+        raise CannotRead(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     if len(content) > _LIMIT:
-        raise CannotRead(f"{visible(path)}: larger than {_LIMIT // _MEBIBYTE} MiB")
+        raise CannotRead(f"{path}: larger than {_LIMIT // _MEBIBYTE} MiB")
     return content
 
 
@@ -99,7 +99,7 @@ def token_of_diff(path: str) -> str:
     """The token for a diff. Raises CannotRead; an empty diff too, since approving it approves nothing."""
     diff = read_bytes(path)
     if not diff.strip():
-        raise CannotRead(f"{visible(path)}: the diff is empty")
+        raise CannotRead(f"{path}: the diff is empty")
     return diff_token(diff)
 
 
@@ -186,7 +186,7 @@ def append(variable: str, text: str) -> None:
             with open(path, "a", encoding="utf-8") as file:
                 file.write(text)
     except OSError as error:
-        raise CannotRead(f"{variable}: {visible(path)}: {error.strerror}") from error
+        raise CannotRead(f"{variable}: {path}: {error.strerror}") from error
 
 
 # --- The command ----------------------------------------------------------------------------------
