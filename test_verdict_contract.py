@@ -1932,10 +1932,17 @@ class CommandTest(unittest.TestCase):
             (f"'{sys.executable}' '{me}' missing 2>&-", (1, b"")),
             (f"mkdir d && cd d && rmdir ../d && '{sys.executable}' '{me}' '{a}'", (0, b"VERDICT: APPROVE\n")),
             (f"mkdir d && cd d && rmdir ../d && '{sys.executable}' '{me}' a", (1, b"")),
+            (f"mkdir d && cd d && rmdir ../d && '{sys.executable}' '{me}' --quiet a b", (1, b"")),
         ):
             ran = process("sh", "-c", script, cwd=self.folder)
             self.assertEqual(want, (ran.returncode, ran.stdout), script)
             self.assertNotIn(b"Traceback", ran.stderr)
+
+    def test_github_files_are_written_where_both_are_asked_for(self) -> None:
+        env = {"GITHUB_OUTPUT": str(self.folder / "o"), "GITHUB_STEP_SUMMARY": str(self.folder / "s")}
+        self.check(0, [self.write("a", A)], env=env)
+        self.check(0, ["a"], "--github")
+        self.assertEqual(["a"], os.listdir(self.folder))
 
     def test_github_files_are_utf_8_in_any_locale(self) -> None:
         env = {**os.environ, "GITHUB_OUTPUT": str(self.folder / "o"), "GITHUB_STEP_SUMMARY": str(self.folder / "s")}

@@ -180,7 +180,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 def append(variable: str, text: str) -> None:
     """Append to the file that an environment variable names, if it names one. Raises CannotRead."""
-    path = os.environ.get(variable, "")
+    path = os.environ.get(variable)
     try:
         if path:
             with open(path, "a", encoding="utf-8") as file:
@@ -309,7 +309,7 @@ def run(options: argparse.Namespace) -> int:
 def show(lines: Sequence[str]) -> None:
     """Print to stdout, for what is not on its way when this returns may be lost. Raises CannotRead."""
     try:
-        if lines and sys.stdout:
+        if lines:
             print(*lines, sep="\n", flush=True)
     except OSError as error:
         # What is left in the buffer would fail again at shutdown, with a traceback and status 120.

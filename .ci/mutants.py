@@ -60,7 +60,7 @@ ROOT = HERE.parent
 FILES = ("verdict_contract.py", "verdict_check.py")
 EQUIVALENT = HERE / "equivalent.txt"
 TOOLS = HERE / "tools" / "bin" / "python"
-QUICK = 0.5  # seconds of a test
+QUICK = 0.2  # seconds of a test
 SLOWEST = 600  # seconds for one mutant, on a busy machine
 MEMORY = 2 << 30  # bytes, for a mutant and each process it starts: an endless input is among the tests
 
@@ -657,8 +657,9 @@ def as_a_command(words: list[str], options: dict[str, Any], streams: dict[str, A
         for number, stream in enumerate(streams.values()):
             opened = os.open(os.devnull, os.O_RDWR) if stream == subprocess.DEVNULL else stream
             os.dup2(opened if isinstance(opened, int) else opened.fileno(), number)
-        sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
-        sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
+        encoding, _, errors = environment.get("PYTHONIOENCODING", "").partition(":")
+        sys.stdin, sys.stdout = open(0), open(1, "w", encoding=encoding or None, errors=errors or None)  # noqa: SIM115
+        sys.stderr = open(2, "w", buffering=1, encoding=encoding or None, errors="backslashreplace")  # noqa: SIM115
         sys.argv = words
         runpy.run_path(words[0], run_name="__main__")
         status = 0
