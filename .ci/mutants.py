@@ -7,8 +7,8 @@ which such tools lack: patterns (a set wider or narrower, a bound, a part, a bra
 a rule, a conjunct, an argument dropped; two neighbouring rules swapped), calls, slices, statements, strings.
 
 A mutant is put into a copy of the repository, never into the checkout. The tests of that copy run in a process with
-limits of time and memory until one fails: those first that have killed its neighbours, then the quick ones, then
-those that start a process. For speed a command under test is a fork of that process; what survives that way goes
+limits of time and memory until one fails, those first that have killed most mutants for their time, of its neighbours
+above all. For speed a command under test is a fork of that process; what survives that way goes
 through the whole test file as a process of its own, with real commands.
 
 What a clean run proves: no single change of these kinds goes unnoticed, but for those in equivalent.txt, each with
@@ -551,15 +551,15 @@ class Plan:
         self.starts = {name for name, _, starts, _ in rows if starts}
 
     def order(self, mutant: Mutant, listed: bool) -> list[str]:
-        """The tests, those first that are likely to kill this one; for a listed one the quick ones of its kind."""
+        """The tests, those first that have killed most for their time; for a listed mutant the quick ones of its kind."""
 
-        def key(test: str) -> tuple[int, bool, int, float]:
+        def worth(test: str) -> float:
             near, far = self.kills[mutant.place, test], self.kills[mutant.file, test]
-            return -near, test in self.starts, -far, self.seconds[test]
+            return (10 * near + far + 0.1) / (self.seconds[test] + 0.002)
 
         starts = mutant.file == "verdict_check.py"  # a command is tested as a process, a parser within this one
         few = [test for test in self.seconds if (test in self.starts) == starts and self.seconds[test] < QUICK]
-        return sorted(few if listed and not self.all else self.seconds, key=key)
+        return sorted(few if listed and not self.all else self.seconds, key=worth, reverse=True)
 
 
 def in_a_child(tree: Path, work: Callable[[], list[Any]]) -> int:
