@@ -8,8 +8,8 @@ a rule, a conjunct, an argument dropped; two neighbouring rules swapped), calls,
 
 A mutant is put into a copy of the repository, never into the checkout. The tests of that copy run in a process with
 limits of time and memory until one fails, those first that have killed most mutants for their time, of its neighbours
-above all. For speed a command under test is a fork of that process; what survives that way goes
-through the whole test file as a process of its own, with real commands.
+above all. For speed a command under test is a fork of that process; what survives that way goes through the whole test
+file as a process of its own, with real commands.
 
 What a clean run proves: no single change of these kinds goes unnoticed, but for those in equivalent.txt, each with
 the argument why nobody can tell it from the original. An entry that a test kills, or that no longer fits the code,
@@ -551,7 +551,7 @@ class Plan:
         self.starts = {name for name, _, starts, _ in rows if starts}
 
     def order(self, mutant: Mutant, listed: bool) -> list[str]:
-        """The tests, those first that have killed most for their time; for a listed mutant the quick ones of its kind."""
+        """The tests, first those that killed most for their time; for a listed mutant the quick ones of its kind."""
 
         def worth(test: str) -> float:
             near, far = self.kills[mutant.place, test], self.kills[mutant.file, test]
