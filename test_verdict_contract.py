@@ -1600,6 +1600,12 @@ class CommandTest(unittest.TestCase):
         self.check(2, ["-"], "--diff", "-", input=A.encode())
         self.check(2, ["a"], "--diff", "a")
 
+    @unittest.skipUnless(os.path.exists("/dev/stdin"), "standard input has no path here")
+    def test_the_report_on_standard_input_named_as_well_exits_2(self) -> None:
+        for twin in (self.write("a", A), "/dev/stdin"):
+            with open(self.folder / "a", "rb") as report:
+                self.check(2, ["-", twin], stdin=report)
+
     @unittest.skipUnless(POSIX, "symbolic links may need a privilege here")
     def test_the_same_report_behind_a_link_exits_2(self) -> None:
         os.symlink(self.write("a", A), self.folder / "link")
@@ -1867,8 +1873,8 @@ class CommandTest(unittest.TestCase):
     def test_what_is_said_word_for_word(self) -> None:
         for arguments, want in (
             (["--token", "7", "a"], "--token: a token is 8 to 64 hex digits"),
-            (["a", "./a"], f"named twice: {self.folder / 'a'} (--help shows the usage)"),
-            (["+", "./+"], f"named twice: {self.folder / '+'} (--help shows the usage)"),
+            (["a", "./a"], "named twice: a (--help shows the usage)"),
+            (["-", "a", "-"], "named twice: - (--help shows the usage)"),
             (["--no", "a"], "unrecognized arguments: --no (--help shows the usage)"),
             (["##[x]\x1b"], "#\\x23[x]\\x1b: No such file or directory"),
             (["a", "--diff", "##empty"], "#\\x23empty: the diff is empty"),
@@ -1897,6 +1903,8 @@ class CommandTest(unittest.TestCase):
         with contextlib.redirect_stderr(io.StringIO()) as err:
             self.assertEqual(1, verdict_check.main(["a\0b"]))
         self.assertEqual("verdict_check.py: a\\x00b: embedded null byte\n", err.getvalue())
+        code = "import sys; sys.path[0], sys.argv = sys.argv[1], []; import verdict_check; verdict_check.main(['a'])"
+        self.assertEqual(0, process(*PYTHON, "-c", code, HERE, cwd=self.folder).returncode)
 
     def test_standard_input_stays_open(self) -> None:
         code = "import os, sys; sys.path[0] = sys.argv[1]; import verdict_check; verdict_check.main(['-']); os.fstat(0)"

@@ -208,9 +208,10 @@ def parse(arguments: Optional[Sequence[str]]) -> Optional[argparse.Namespace]:
     parser = usage()
     try:
         options = parser.parse_args(arguments)
-        files = [real(path) for path in [*options.reports, options.diff] if path]
-        twice = next((path for path in files if files.count(path) > 1), None)
-        if twice:
+        files = [*options.reports, *filter(None, [options.diff])]
+        places = [real(path) for path in files]
+        twice = next((path for path, place in zip(files, places) if places.count(place) > 1), None)
+        if twice is not None:
             parser.error(f"named twice: {twice}")
         prompt_rule(options.token)
     except ValueError as error:
@@ -225,9 +226,9 @@ def parse(arguments: Optional[Sequence[str]]) -> Optional[argparse.Namespace]:
 
 
 def real(path: str) -> str:
-    """The path that the system would open; as it is for standard input, and where it leads nowhere."""
+    """The path that the system would open, of standard input too where it has one; as it is where it leads nowhere."""
     try:
-        return path if path == "-" else os.path.realpath(path)
+        return os.path.realpath("/dev/stdin" if path == "-" else path)
     except (OSError, ValueError):  # the working folder is gone; a NUL in the path
         return path
 
@@ -235,6 +236,7 @@ def real(path: str) -> str:
 def usage() -> argparse.ArgumentParser:
     """The command line; its --help prints this file's docstring."""
     parser = _Parser(
+        prog=__file__,  # or it is looked for in sys.argv, which may be empty
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=argparse.SUPPRESS,

@@ -147,13 +147,13 @@ _LOOKALIKES = dict(
 )
 
 
-class _Folds(Dict[int, str]):
+class _Folds(Dict[int, Optional[str]]):
     """What str.translate makes of each character, worked out when it first comes."""
 
-    def __missing__(self, code: int) -> str:
+    def __missing__(self, code: int) -> Optional[str]:
         parts = unicodedata.normalize("NFKD", chr(code))
         kept = "".join(part for part in parts if unicodedata.category(part) not in _DROPPED)
-        self[code] = "".join(map(_ascii, kept.upper()))
+        self[code] = "".join(map(_ascii, kept.upper())) or None  # to drop it; an empty str would do, slowly
         return self[code]
 
 
