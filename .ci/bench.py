@@ -135,6 +135,7 @@ def throughput(length: int) -> Iterator[Row]:
     kinds = (
         ("ASCII prose", PROSE, length, 1, Bound(True, 1.3)),
         ("a fenced block every ten paragraphs", PROSE * 10 + CODE, length, 1, Bound(True, 1.0)),
+        ("prose with backspaces", [*PROSE, "working |\b/\b"], length, 1, Bound(True, 1.0)),
         ("4 KB of prose", PROSE, 4096, 100, None),
         ("a reply of 4 KB", FINDINGS * 6 + CODE, 4096, 100, Bound(True, 0.7)),
         ("prose with some non-ASCII", PROSE * 3 + ACCENTED, length, 1, Bound(True, 0.3)),

@@ -258,10 +258,18 @@ class _Parser(argparse.ArgumentParser):
         self.exit(USAGE)
 
 
+class _Escapes(Dict[int, str]):
+    """What str.translate makes of each character; a table, since the parts of a long line would fill memory."""
+
+    def __missing__(self, code: int) -> str:
+        shown = chr(code)
+        self[code] = shown if shown.isprintable() or shown == "\t" else shown.encode("unicode_escape").decode()
+        return self[code]
+
+
 def visible(line: str) -> str:
     """Untrusted text on one line: what does not print becomes an escape, and a CI log's commands are broken up."""
-    if not line.isprintable():
-        line = "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in line)
+    line = line if line.isprintable() else line.translate(_Escapes())
     return _LOG_COMMAND.sub(lambda command: f"{command[0][:-1]}\\x{ord(command[0][-1]):x}", line)
 
 

@@ -35,8 +35,8 @@ What the gate cannot help
   - claude, gemini and qwen send local files that the diff names as @path. For claude set
     CLAUDE_CODE_DISABLE_ATTACHMENTS=1; the other two look in the working folder only, which is empty.
 
-Needs final_message.py, reviewer_process.py and, for --task, prompt_guard.py beside it, and verdict_contract.py there or
-in the folder above; they are looked for nowhere else. Standard library only. For POSIX; not run on Windows.
+Needs verdict_contract.py, final_message.py, reviewer_process.py and, for --task, prompt_guard.py: beside it or in the
+folder above, and looked for nowhere else. Standard library only. For POSIX; not run on Windows.
 """
 
 from __future__ import annotations
@@ -72,13 +72,12 @@ def provide(name: str) -> ModuleType:
 try:
     for needed in ("verdict_contract", "final_message", "reviewer_process"):
         provide(needed)
+    from final_message import NAMES, NoReply, decode, final_message, say, unescaped, visible
+    from reviewer_process import INTERRUPTS, LATE, Run, cannot_start, run
+
+    import verdict_contract as contract
 except ImportError as missing:
     sys.exit(f"{PROGRAM}: {missing}")
-
-from final_message import NAMES, NoReply, decode, final_message, say, unescaped, visible  # noqa: E402  (provided above)
-from reviewer_process import INTERRUPTS, LATE, Run, cannot_start, run  # noqa: E402
-
-import verdict_contract as contract  # noqa: E402
 
 UNREADABLE, USAGE, INTERRUPTED = 1, 2, 130
 LIMIT = 64 << 20  # bytes that are read of the diff, or of a task
@@ -277,7 +276,7 @@ def save(job: Job, name: str, files: Dict[str, bytes]) -> None:
     for kind, content in files.items() if job.options.save is not None else ():
         final = os.path.join(job.options.save, f"{name}.{kind}")
         try:
-            with tempfile.TemporaryDirectory(dir=job.options.save) as folder:
+            with tempfile.TemporaryDirectory(prefix="review_gate-", dir=job.options.save) as folder:
                 handle, temporary = tempfile.mkstemp(dir=folder)
                 with open(handle, "wb") as file:
                     file.write(content)
@@ -367,7 +366,6 @@ def prepare(options: argparse.Namespace) -> Job:
     job = Job(options, read_task(options), read_diff(options), [])
     rules = [rule.id for rule in contract.RULES if FURTHER.get(rule.id) and options.retries]
     check_size("the prompt", max(len(prompt(job, rule)[0]) for rule in [None, *rules]), options)
-    check_folders(options)
     return job
 
 
@@ -382,7 +380,7 @@ def read(path: Optional[str]) -> bytes:
             while len(content) <= LIMIT and (piece := file.read(LIMIT // 1024)):
                 content += piece
     except OSError as error:
-        raise Stop(UNREADABLE, f"{path or 'standard input'}: {error.strerror}") from error
+        raise Stop(UNREADABLE, f"{'standard input' if path is None else path}: {error.strerror}") from error
     return bytes(content)
 
 
@@ -425,15 +423,18 @@ def check_size(what: str, size: int, options: argparse.Namespace) -> None:
 
 
 def check_folders(options: argparse.Namespace) -> None:
-    """See that --cwd is there; rid --save of an earlier run, and see that it can be written. Raises Stop, OSError."""
+    """See that --cwd is there; rid --save of an earlier run, and see that it can be written. Raises Stop."""
     if options.cwd is not None:
         need(os.path.isdir(options.cwd), f"{options.cwd}: is not a folder", UNREADABLE)
         say(PROGRAM, "warning: with --cwd, files there can steer the reviewer: in a checkout, a change approves itself")
-    if options.save is not None:
-        os.makedirs(options.save, exist_ok=True)
-        for name in filter(OWN_FILE.fullmatch, os.listdir(options.save)):
-            os.unlink(os.path.join(options.save, name))
-        tempfile.TemporaryFile(dir=options.save).close()
+    try:
+        if options.save is not None:
+            os.makedirs(options.save, exist_ok=True)
+            for name in filter(OWN_FILE.fullmatch, os.listdir(options.save)):
+                os.unlink(os.path.join(options.save, name))
+            tempfile.TemporaryFile(dir=options.save).close()
+    except OSError as error:
+        raise Stop(UNREADABLE, f"{options.save}: {error.strerror}") from error
 
 
 def gate(options: argparse.Namespace) -> Tuple[int, List[str]]:
@@ -442,6 +443,7 @@ def gate(options: argparse.Namespace) -> Tuple[int, List[str]]:
     if options.print_prompt:
         text = prompt(job)[0].decode("utf-8", "backslashreplace")
         return USAGE, [visible(line) for line in text.split("\n")]
+    check_folders(options)
     reviews = [ask(command, place, job) for place, command in enumerate(options.reviewers, 1)]
     verdict = contract.combine(review.verdict for review in reviews)
     code = UNREADABLE if job.unsaved else contract.exit_code(verdict)
@@ -456,6 +458,8 @@ def show(lines: Sequence[str]) -> None:
         if sys.stdout:
             print(*lines, sep="\n", flush=True)
     except OSError as error:
+        # What is left in the buffer would fail again at shutdown, with a traceback and status 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise Stop(UNREADABLE, f"standard output: {error.strerror}") from error
 
 

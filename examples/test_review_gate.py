@@ -448,6 +448,9 @@ class PromptTest(GateTest):
         self.assertTrue(ended.out.endswith("even where the review is in another language.\n\n"), ended.out)
         self.assertEqual(2, self.gate("--print-prompt", self.reviewer('note("started", "x")')).code)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "started")))
+        self.file("1-1.json", b"{}")
+        self.assertEqual(2, self.gate("--print-prompt", "--save", self.folder).code)
+        self.assertEqual("{}", self.text("1-1.json"))
 
 
 class DiffTest(GateTest):
@@ -900,7 +903,8 @@ class OutputTest(GateTest):
         self.assertEqual(["1-1.json", "1-1.prompt", "1-1.stderr", "1-1.stdout", "mine.txt"], sorted(os.listdir(kept)))
 
     def test_save_is_impossible(self) -> None:
-        self.refused(1, "a-file: ", "--save", self.file("a-file", b""))
+        path = self.file("a-file", b"")
+        self.refused(1, f"{path}: ", "--save", path)
         kept = os.path.join(self.folder, "kept")
         body = f"import shutil\nshutil.rmtree({kept!r})\n{APPROVES}"
         ended = self.review(body, "--save", kept, "--json")
@@ -931,11 +935,14 @@ class OutputTest(GateTest):
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
     def test_full(self) -> None:
-        command = self.command(self.reviewer(APPROVES))
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, env=self.environment())
+        said = rb"ends after [^\n]*\nreview_gate\.py: standard output: No space left on device\n\Z"
+        for body in (APPROVES, f"print(100000 * 'x')\n{APPROVES}"):
+            command = self.command(self.reviewer(body))
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, env=self.environment())
             self.assertEqual(1, done.returncode)
-            self.assertIn(b"standard output: No space left", done.stderr)
+            self.assertRegex(done.stderr, said)
+        with open("/dev/full", "wb") as full:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=False, env=self.environment())
             self.assertEqual(0, done.returncode)
 
@@ -1041,6 +1048,14 @@ class UsageTest(GateTest):
                 shutil.rmtree(os.path.join(self.folder, "copy"))
                 self.assertEqual((1, 1), (done.returncode, done.stderr.count(b"\n")), done.stderr)
                 self.assertIn(f"review_gate.py: {missing} is neither".encode(), done.stderr)
+
+    def test_a_module_of_another_version(self) -> None:
+        gate = self.copy("review_gate.py", *NEEDED)
+        with open(os.path.join(os.path.dirname(gate), "final_message.py"), "w", encoding="utf-8") as other:
+            other.write("NAMES = ()\n")
+        done = self.copied(gate, self.reviewer(APPROVES))
+        self.assertEqual(1, done.returncode, done.stderr)
+        self.assertRegex(done.stderr, rb"\Areview_gate\.py: cannot import name '\w+' from 'final_message' [^\n]+\n\Z")
 
     def test_a_task_without_the_guard(self) -> None:
         gate = self.copy("review_gate.py", *NEEDED)
