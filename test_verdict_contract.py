@@ -1726,6 +1726,8 @@ class CommandTest(unittest.TestCase):
         for options in ([], ["--json"], ["--github"]):
             self.check(0, [name], *options, env={"PYTHONIOENCODING": "ascii"})
             self.check(3, [name, "b"], *options, env={"PYTHONIOENCODING": "ascii:strict"})
+        out, _ = self.check(3, [name, "b"], env={"PYTHONIOENCODING": "ascii"})
+        self.assertIn("\\u0442\\u0435\\u0441\\u0442\\U0001f680: VERDICT: APPROVE\n", out)
         self.check(1, ["\u043d\u0435\u0442"], env={"PYTHONIOENCODING": "ascii:strict"})
 
     @unittest.skipUnless(POSIX, "needs a POSIX shell")
