@@ -710,6 +710,7 @@ LATER = [
     case("contradicted", "number-in-brackets", AMBIGUOUS, "FINAL ANSWER (1.;): REQUEST_CHANGES", A, line=1),
     case("contradicted", "number-in-the-label", AMBIGUOUS, "STEP 9 VERDICT - REQUEST_CHANGES", A, line=1),
     case("contradicted", "label-with-a-z", AMBIGUOUS, "QUIZ VERDICT - REQUEST_CHANGES", A, line=1),
+    case("approved", "digit-before-a-number", APPROVE, "5 6. REQUEST_CHANGES", "5;6. REQUEST_CHANGES", A),
     case("approved", "box-within-a-label", APPROVE, "FINAL [x] ANSWER: REQUEST_CHANGES", A),
     case("approved", "number-within-a-label", APPROVE, "FINAL 1. ANSWER: REQUEST_CHANGES", A),
     case("approved", "label-that-ends-in-verdict", APPROVE, "OVERDICT - REQUEST_CHANGES", "9VERDICT - REQUEST_CHANGES", A),
