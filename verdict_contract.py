@@ -29,6 +29,7 @@ import sys
 import unicodedata
 from bisect import bisect
 from collections import deque
+from itertools import accumulate
 from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 # fmt: off
@@ -213,7 +214,7 @@ _MARKER = re.compile(rf"(?<!=){_MARK}")  # from the start of a run of =, or a lo
 _BEFORE_SENTINEL = re.compile(rf"{_OTHER}*(?:[0-9]+[.)]{_OTHER}*)?")
 _QUOTED_RULE = re.compile(rf"{_OTHER}*{_PLACEHOLDER.upper()}")
 _MENTION = re.compile(rf"{_OTHER}*(?:{APPROVE}|{_ASK}){_WHOLE}")
-_VALUES = ((APPROVE, re.compile(_APPROVAL)), (REQUEST_CHANGES, re.compile(_REFUSAL)))
+_VALUE = re.compile(rf"(?P<{APPROVE}>{_APPROVAL})|(?P<{REQUEST_CHANGES}>{_REFUSAL})")
 
 
 def _marks(piece: str) -> Iterator[Optional[str]]:
@@ -223,7 +224,8 @@ def _marks(piece: str) -> Iterator[Optional[str]]:
     for value in values:
         if not _QUOTED_RULE.match(value):
             if sentinel:
-                yield next((word for word, says in _VALUES if says.fullmatch(value)), AMBIGUOUS)
+                says = _VALUE.fullmatch(value)
+                yield says.lastgroup if says else AMBIGUOUS
             elif _MENTION.match(value):
                 yield None
         sentinel = None  # before the next marker on the line stand the letters of this one
@@ -237,15 +239,14 @@ _COMMENT = re.compile(r"\n {0,3}<!--")
 
 
 def _fences(text: str) -> List[int]:
-    """The lines at which code fences open and close, in turn, as CommonMark has them."""
+    """Where the lines begin at which code fences open and close, in turn, as CommonMark has them."""
     turns: List[int] = []
-    fence, number, place = "", 1, 0
+    fence = ""
     for match in _FENCE.finditer("\n" + text) if "`" in text or "~" in text else ():
-        number, place = number + text.count("\n", place, match.start()), match.start()
         run, rest = match.groups()
         if run.startswith(fence) and not rest.strip(_BLANKS) if fence else run[0] == "~" or "`" not in rest:
             fence = "" if fence else run
-            turns.append(number)
+            turns.append(match.start())
     return turns
 
 
@@ -254,8 +255,8 @@ def _open_blocks(text: str) -> List[int]:
     fences = _fences(text)
     comments = deque(_COMMENT.finditer("\n" + text) if "<" in text else (), maxlen=1)  # the last, if any
     opened = fences[-1:] if len(fences) % 2 else []
-    opened += [1 + text.count("\n", 0, c.start()) for c in comments if text.rfind("-->") < c.end() - 1]
-    return sorted(opened)
+    opened += [comment.start() for comment in comments if text.rfind("-->") < comment.end() - 1]
+    return [1 + text.count("\n", 0, start) for start in sorted(opened)]
 
 
 # --- What an older prompt asked for: VERDICT: APPROVE or VERDICT: REQUEST_CHANGES -----------------
@@ -304,12 +305,12 @@ def _read(report: str, token: Optional[str]) -> _Facts:
     lines = _lines_holding(_WORD, folded, count)
     pieces = [(at, piece) for at, line in lines for piece in line.split("\r") if _WORD in piece]
     marks = [(at, says) for at, piece in pieces for says in _marks(piece)]
-    blocks, strangers, approvals = (
-        [at for at, says in marks if says == word] for word in (REQUEST_CHANGES, AMBIGUOUS, APPROVE)
-    )
+    sentinels = [(at, says) for at, says in marks if says]
+    words = (REQUEST_CHANGES, AMBIGUOUS, APPROVE)
+    blocks, strangers, approvals = ([at for at, says in sentinels if says == word] for word in words)
     body = text.rstrip(_BLANKS + "\n")
     bare = _BARE.fullmatch(body, body.rfind("\n") + 1)
-    weak = [] if blocks or strangers or approvals else _statements(pieces, text)
+    weak = [] if sentinels else _statements(pieces, text)
     return _Facts(
         blocks=blocks,
         strangers=strangers,
@@ -330,7 +331,9 @@ def _statements(pieces: Iterable[Tuple[int, str]], text: str) -> List[Tuple[int,
     """Line, and whether it approves, of each old-style statement outside of code fences."""
     found = [(at, bool(s["approve"])) for at, piece in pieces for s in _STATEMENT.finditer(piece)]
     fences = _fences(text) if found else []
-    return [(at, approves) for at, approves in found if not bisect(fences, at) % 2]
+    counts = (text.count("\n", start, end) for start, end in zip([0, *fences], fences))
+    above = list(accumulate(counts))  # how many lines stand above each fence
+    return [(at, approves) for at, approves in found if not bisect(above, at - 1) % 2]
 
 
 # --- The rules, strongest first -------------------------------------------------------------------
