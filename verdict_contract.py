@@ -358,13 +358,13 @@ def _approved(f: _Facts) -> List[int]:
 RULES = (
     Rule("blocked", REQUEST_CHANGES, "a sentinel says REQUEST_CHANGES, wherever it stands",
          lambda f: f.blocks),
-    Rule("unknown-value", AMBIGUOUS, "a sentinel says neither APPROVE nor REQUEST_CHANGES",
+    Rule("unknown-value", AMBIGUOUS, "a sentinel says anything but APPROVE or REQUEST_CHANGES alone",
          lambda f: f.strangers),
     Rule("repeated", AMBIGUOUS, "an approval, and another sentinel or mention",
          lambda f: f.approvals and f.marks[1:]),
     Rule("not-last", AMBIGUOUS, "an approval, and it is not on the last line",
          lambda f: [line for line in f.approvals if line != f.last]),
-    Rule("not-bare", AMBIGUOUS, "an approval, and its line is quoted, listed, indented or holds anything more",
+    Rule("not-bare", AMBIGUOUS, "an approval, and its line is quoted, listed, indented as code or holds more",
          lambda f: [] if f.bare else f.approvals),
     Rule("contradicted", AMBIGUOUS, "an approval, and a line that is by itself an old-style REQUEST_CHANGES",
          lambda f: f.disputes),
@@ -431,8 +431,8 @@ def find_verdict(report: Optional[str], token: Optional[str] = None) -> Optional
 def verdict_line(report: Optional[str], token: Optional[str] = None) -> str:
     """The reading of a report as one line to print; takes and raises what read_verdict does.
 
-    >>> verdict_line("===VERDICT=== APPROVE, mostly")
-    'VERDICT: AMBIGUOUS !! unknown-value, line 1: a sentinel says neither APPROVE nor REQUEST_CHANGES; read the report'
+    >>> verdict_line("===VERDICT=== APPROVE\\nOn reflection, the lock leaks.")
+    'VERDICT: AMBIGUOUS !! not-last, line 1: an approval, and it is not on the last line; read the report'
     """
     return str(read_verdict(report, token))
 

@@ -121,7 +121,7 @@ def _events(text: str) -> List[Event]:
     try:
         found = _loaded(text)
     except (ValueError, RecursionError, MemoryError):
-        raise NoReply("it begins like JSON and is not: a line is cut or broken, nested too deep or too large") from None
+        raise NoReply("it is not whole JSON: a line is cut, broken or text, nested too deep or too large") from None
     _need(found and all(isinstance(event, dict) for event in found), "JSON that is no object, or holds none")
     return found
 

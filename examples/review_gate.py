@@ -5,7 +5,7 @@
   python3 -I examples/review_gate.py --diff change.diff [options] REVIEWER [REVIEWER ...]
 
 A REVIEWER is a shell command that takes a prompt on stdin and writes its review to stdout, such as
-"claude -p --setting-sources user" or "codex exec --skip-git-repo-check -s read-only -". Without --diff the diff comes
+'claude -p --tools "" --setting-sources user' or "codex exec --ephemeral -s read-only". Without --diff the diff comes
 on stdin. A pipe hides that any but its last command failed: where git diff or the gate stands in one, say
 "set -o pipefail" first; in a REVIEWER use none, or bash -o pipefail -c. The options of git diff are there because
 attributes in the change (*.py -diff) can hide code from a reviewer. Without -I, an empty entry of PYTHONPATH has the
@@ -28,6 +28,7 @@ What the gate cannot help
     child can reach its parent's open files. So can one that --cwd leads into a checkout of the change, or whose
     empty folder lies in one (TMPDIR), and a gate that is part of the change: run it from a copy of your own.
   - A process that leaves its group (setsid) is not ended, nor is any where SIGKILL ends the gate.
+  - Input that is no diff is reviewed as if it were one: check the status of what writes it.
   - A token limit that cuts right after the verdict does not show in some clients. No finding is lost: it is last.
   - In text mode gemini, opencode and copilot print earlier turns too. An approval of an earlier turn would stand last
     if the rest was cut, or if a tool call was refused and ended the run: use their JSON, or give them no tools. A text
