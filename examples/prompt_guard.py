@@ -102,7 +102,10 @@ _REPLY = r"(?:(?:(?:the|each|every|this)\s+)?(?:reply|answer|response)|(?:the|ea
 _YOURS = rf"(?i:\b(?:your|{_REPLY})\b)"
 _LINE = r"(?i:\b(?:first|last|final)\s+(?:line|word)\b)"
 
-_CAPITALS = "a word of the verdict, in capitals, outside of the prompt rule"
+_CAPITALS = "a word of the verdict, in capitals, outside of the prompt rule: write it in small letters"
+_NO_RULE = (
+    "it does not end in the prompt rule, word for word as verdict_contract.py [TOKEN] prints it for this token or none"
+)
 
 # fmt: off
 _ROWS: Tuple[Tuple[str, str], ...] = (
@@ -177,11 +180,7 @@ def _misplaced(text: str, rule: str) -> Dict[int, str]:
     """What is wrong with the place of the rule, by line."""
     before, is_there, after = text.rpartition(rule)
     if not is_there:
-        return {
-            _line(
-                text.rstrip(), len(text)
-            ): "the current prompt rule (with the token, if one is used) is not here, as the last part"
-        }
+        return {_line(text.rstrip(), len(text)): _NO_RULE}
     faults = (
         (rule in before, before.find(rule), "the prompt rule stands more than once"),
         (before[-1:] not in ("", "\n"), len(before), "the prompt rule does not begin its line"),

@@ -198,7 +198,7 @@ class PromptTest(unittest.TestCase):
                     self.assertRegex(found[0] if found else "nothing", what)
 
     def test_without_the_rule(self) -> None:
-        missing = "the current prompt rule (with the token, if one is used) is not here, as the last part"
+        missing = "it does not end in the prompt rule, word for word as verdict_contract.py [TOKEN] prints it for this token or none"
         self.assertEqual(self.whats(""), [(1, missing)])
         self.assertEqual(self.whats("Review.\nBe brief.\n\n"), [(2, missing)])
 
@@ -219,8 +219,8 @@ class PromptTest(unittest.TestCase):
         ]
         for other in others:
             with self.subTest(other):
-                self.assertIn("is not here", str(check_prompt(f"Review.\n\n{other}\n", TOKEN)))
-        self.assertIn("is not here", str(check_prompt(rule)))
+                self.assertIn("does not end in the prompt rule", str(check_prompt(f"Review.\n\n{other}\n", TOKEN)))
+        self.assertIn("does not end in the prompt rule", str(check_prompt(rule)))
 
     def test_the_rule_twice(self) -> None:
         rule = prompt_rule(TOKEN)
