@@ -820,7 +820,8 @@ class ToolsTest(Case):
         self.assertEqual(done.status, 0, done.said)
 
     def test_modules_of_the_working_folder_and_of_the_environment(self) -> None:
-        for name in ("verdict_contract.py", "argparse.py", "os.py", "hashlib.py"):
+        names = ("verdict_contract.py", "argparse.py", "os.py", "hashlib.py", "importlib/__init__.py")
+        for name in (*names, "importlib/machinery.py"):
             write(os.path.join(self.clone, name), "raise SystemExit(0)\n")
         variables: Dict[str, str] = {"PYTHONPATH": self.clone, "PYTHONSTARTUP": os.path.join(self.clone, "os.py")}
         self.commit("modules", "BUG\n")
