@@ -330,6 +330,21 @@ class PushTest(Case):
         self.assert_blocked(self.push("origin", "main:new"), "refs/heads/new: new, and not comparable")
         self.assert_pushed(self.push("origin", "main"), "refs/heads/main", commit)
 
+    def test_the_first_push_to_a_remote_without_a_branch(self) -> None:
+        self.git("init", "-q", "--template=", "--bare", "empty.git", cwd=self.root)
+        self.git("symbolic-ref", "HEAD", "refs/heads/main", cwd=os.path.join(self.root, "empty.git"))
+        self.git("remote", "add", "empty", "../empty.git")
+        first, bad = self.git("rev-parse", "HEAD"), self.commit("second", "BUG\n")
+        done = self.push("empty", "main")
+        self.assert_blocked(done, "refs/heads/main: new, and not comparable.* if the remote has no branch yet, first ")
+        advice = re.findall(r"git (?:push --no-verify|remote set-head) [^,\n]+", done.said)
+        self.assertEqual(len(advice), 2, done.said)
+        for command in reversed(advice):  # what has to be done first is said last
+            words = command.replace("<first commit>", first).replace("<name>", "main").replace("<remote>", "empty")
+            self.git(*words.split()[1:])
+        self.assert_blocked(self.push("empty", "main"), r"refs/heads/main: not approved \(status 3\)")
+        self.assert_blocked(self.push("empty", f"{bad}:refs/heads/new"), r"refs/heads/new: not approved \(status 3\)")
+
     def test_a_new_ref_for_another_url_than_is_fetched_from_blocks(self) -> None:
         other = os.path.join(self.root, "other.git")
         self.git("clone", "-q", "--bare", self.remote, other, cwd=self.root)
