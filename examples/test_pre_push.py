@@ -330,6 +330,21 @@ class PushTest(Case):
         self.assert_blocked(self.push("origin", "main:new"), "refs/heads/new: new, and not comparable")
         self.assert_pushed(self.push("origin", "main"), "refs/heads/main", commit)
 
+    def test_the_first_push_to_a_remote_without_a_branch(self) -> None:
+        self.git("init", "-q", "--template=", "--bare", "empty.git", cwd=self.root)
+        self.git("symbolic-ref", "HEAD", "refs/heads/main", cwd=os.path.join(self.root, "empty.git"))
+        self.git("remote", "add", "empty", "../empty.git")
+        first, bad = self.git("rev-parse", "HEAD"), self.commit("second", "BUG\n")
+        done = self.push("empty", "main")
+        self.assert_blocked(done, "refs/heads/main: new, and not comparable.* if the remote has no branch yet, first ")
+        advice = re.findall(r"git (?:push --no-verify|remote set-head) [^,\n]+", done.said)
+        self.assertEqual(len(advice), 2, done.said)
+        for command in reversed(advice):  # what has to be done first is said last
+            words = command.replace("<first commit>", first).replace("<name>", "main").replace("<remote>", "empty")
+            self.git(*words.split()[1:])
+        self.assert_blocked(self.push("empty", "main"), r"refs/heads/main: not approved \(status 3\)")
+        self.assert_blocked(self.push("empty", f"{bad}:refs/heads/new"), r"refs/heads/new: not approved \(status 3\)")
+
     def test_a_new_ref_for_another_url_than_is_fetched_from_blocks(self) -> None:
         other = os.path.join(self.root, "other.git")
         self.git("clone", "-q", "--bare", self.remote, other, cwd=self.root)
@@ -709,16 +724,74 @@ class ToolsTest(Case):
         self.commit("more", "old = 3\n", cwd=tree)
         self.assert_blocked(self.push("origin", "topic", cwd=tree), "lies in the repository that is pushed")
 
-    def test_tools_of_a_submodule_of_the_tree_that_is_pushed(self) -> None:
-        self.git("init", "-q", cwd=os.path.join(self.root, "tools"))
-        self.git("add", "-A", cwd=os.path.join(self.root, "tools"))
-        self.git("commit", "-q", "-m", "tools", cwd=os.path.join(self.root, "tools"))
-        self.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../tools", "vendor")
-        self.git("commit", "-q", "-m", "vendored")
-        self.link("../../vendor/examples/hooks/pre-push", "clone", ".git", "hooks", "pre-push")
+    def test_tools_anywhere_below_a_work_tree(self) -> None:
+        tools, tree = os.path.join(self.root, "tools"), os.path.join(self.root, "tree")
+        self.git("init", "-q", cwd=tools)
+        self.git("add", "-A", cwd=tools)
+        self.git("commit", "-q", "-m", "tools", cwd=tools)
+        self.git("worktree", "add", "-q", "-b", "topic", tree)
+        bare = ("init", "-q", "--bare", "--template=", "../tree/bare")  # content like any other, for git to track
+        clone, submodule = ("clone", "-q", tools), ("-c", "protocol.file.allow=always", "submodule", "--quiet", "add")
+        rows = (
+            ("a folder", ("worktree", "prune"), "folder", True),
+            ("a clone", (*clone, "nested"), "nested", True),
+            ("a clone in a clone", (*clone, "nested/nested"), "nested/nested", True),
+            ("a submodule", (*submodule, "../tools", "submodule"), "submodule", True),
+            ("a clone in a linked worktree", (*clone, "../tree/nested"), "../tree/nested", True),
+            ("a repository in a linked worktree", bare, "../tree/bare/folder", True),
+            ("a clone beside it", (*clone, "../clone-beside"), "../clone-beside", False),
+            ("a folder beside it", ("worktree", "prune"), "../clone too", False),
+        )
+        for name, command, place, blocked in rows:
+            with self.subTest(name):
+                self.git(*command)
+                folder = os.path.normpath(os.path.join(self.clone, place))
+                if not os.path.isdir(folder):
+                    self.install(folder)
+                self.link(os.path.join(folder, "examples", "hooks", "pre-push"), "clone", ".git", "hooks", "pre-push")
+                done = self.push("--dry-run", "origin", "main")
+                if blocked:
+                    self.assert_blocked(done, "lies in the repository that is pushed")
+                else:
+                    self.assertEqual(done.status, 0, done.said)
+
+    def test_a_change_of_the_tools_in_a_clone_within_the_work_tree(self) -> None:
+        before = self.there()
+        self.git("clone", "-q", self.clone, "nested")  # of any repository
+        self.link(self.install(os.path.join(self.clone, "nested", "vendor")), "clone", ".git", "hooks", "pre-push")
+        name = "nested/vendor/examples/argparse.py"
+        path = write(os.path.join(self.clone, name), "import sys\nsys.exit(2 * ('--help' in sys.argv))\n")
+        blob = self.git("hash-object", "-w", path)
+        self.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}")
+        self.git("commit", "-q", "-m", "BUG")
+        self.assertIn(name, self.git("ls-files"))
         self.assert_blocked(self.push("origin", "main"), "lies in the repository that is pushed")
-        self.git("rm", "-q", "--cached", "vendor")  # a clone that only lies there is not pushed
-        self.assertEqual(self.push("origin", "main").status, 0)
+        self.assertEqual(self.there(), before)
+
+    def test_tools_of_a_main_work_tree_elsewhere(self) -> None:
+        apart, tree = os.path.join(self.root, "apart.git"), os.path.join(self.root, "tree")
+        self.git("worktree", "add", "-q", "-b", "topic", tree)
+        self.git("init", "-q", f"--separate-git-dir={apart}")
+        self.link(self.install(os.path.join(self.clone, "vendor")), apart, "hooks", "pre-push")
+        self.commit("more", "old = 3\n", cwd=tree)
+        self.assert_blocked(self.push("origin", "topic", cwd=tree), "lies in the repository that is pushed")
+        os.remove(os.path.join(self.clone, ".git"))
+        self.git("config", "core.worktree", self.clone, cwd=apart)
+        self.assert_blocked(self.push("origin", "topic", cwd=tree), "lies in the repository that is pushed")
+
+    def test_tools_beside_the_work_trees_of_a_bare_repository(self) -> None:
+        project = os.path.join(self.root, "project")
+        bare, tree = os.path.join(project, ".bare"), os.path.join(project, "tree")
+        shutil.copytree(os.path.join(self.clone, ".git"), bare, symlinks=True)
+        self.git("config", "core.bare", "true", cwd=bare)
+        self.git("remote", "set-url", "origin", self.remote, cwd=bare)
+        write(os.path.join(project, ".git"), "gitdir: ./.bare\n")
+        self.git("worktree", "add", "-q", "-b", "topic", tree, cwd=bare)
+        self.link(self.install(os.path.join(project, "tools")), bare, "hooks", "pre-push")
+        commit = self.commit("more", "old = 3\n", cwd=tree)
+        self.assert_pushed(self.push("origin", "topic", cwd=tree), "refs/heads/topic", commit)
+        self.link(self.install(os.path.join(tree, "tools")), bare, "hooks", "pre-push")
+        self.assert_blocked(self.push("origin", "topic:again", cwd=tree), "lies in the repository that is pushed")
 
     def test_tools_of_a_work_tree_that_only_a_variable_names(self) -> None:
         self.install(os.path.join(self.clone, "vendor"))
@@ -762,7 +835,8 @@ class ToolsTest(Case):
         self.assertEqual(done.status, 0, done.said)
 
     def test_modules_of_the_working_folder_and_of_the_environment(self) -> None:
-        for name in ("verdict_contract.py", "argparse.py", "os.py", "hashlib.py"):
+        names = ("verdict_contract.py", "argparse.py", "os.py", "hashlib.py", "importlib/__init__.py")
+        for name in (*names, "importlib/machinery.py"):
             write(os.path.join(self.clone, name), "raise SystemExit(0)\n")
         variables: Dict[str, str] = {"PYTHONPATH": self.clone, "PYTHONSTARTUP": os.path.join(self.clone, "os.py")}
         self.commit("modules", "BUG\n")
