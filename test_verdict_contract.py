@@ -1766,9 +1766,13 @@ class CommandTest(unittest.TestCase):
 
     # GitHub
 
+    def github_files(self) -> Dict[str, str]:
+        """The variables that name the files which GitHub reads after a step."""
+        return {"GITHUB_OUTPUT": str(self.folder / "out"), "GITHUB_STEP_SUMMARY": str(self.folder / "sum")}
+
     def github(self, code: int, names: Sequence[str], *options: str) -> Tuple[Dict[str, str], List[str], List[str]]:
         """Step outputs, summary lines and annotations of a call with --github."""
-        env = {"GITHUB_OUTPUT": str(self.folder / "out"), "GITHUB_STEP_SUMMARY": str(self.folder / "sum")}
+        env = self.github_files()
         for path in env.values():
             Path(path).write_text("kept=1\n", encoding="utf-8")
         out, _ = self.check(code, names, "--github", *options, env=env)
@@ -1874,6 +1878,8 @@ class CommandTest(unittest.TestCase):
         )
 
     def test_what_is_said_word_for_word(self) -> None:
+        self.write("a", A)
+        self.write("##empty", b" \n")
         for arguments, want in (
             (["--token", "7", "a"], "--token: a token is 8 to 64 hex digits"),
             (["a", "./a"], "named twice: a (--help shows the usage)"),
@@ -1882,8 +1888,6 @@ class CommandTest(unittest.TestCase):
             (["##[x]\x1b"], "#\\x23[x]\\x1b: No such file or directory"),
             (["a", "--diff", "##empty"], "#\\x23empty: the diff is empty"),
         ):
-            self.write("a", A)
-            self.write("##empty", b" \n")
             self.assertEqual(f"verdict_check.py: {want}\n", self.check(1 if "##" in arguments[-1] else 2, arguments)[1])
         for panel, said in ((["a", "b", "c"], "1 of 3 approve, 2 cannot be read"), (["a"] * 3, "3 of 3 approve")):
             read = [verdict_check.Outcome(p, APPROVE, "approved" if p == "a" else None, 1, "m") for p in panel]
@@ -1948,13 +1952,12 @@ class CommandTest(unittest.TestCase):
             self.assertNotIn(b"Traceback", ran.stderr)
 
     def test_github_files_are_written_where_both_are_asked_for(self) -> None:
-        env = {"GITHUB_OUTPUT": str(self.folder / "o"), "GITHUB_STEP_SUMMARY": str(self.folder / "s")}
-        self.check(0, [self.write("a", A)], env=env)
+        self.check(0, [self.write("a", A)], env=self.github_files())
         self.check(0, ["a"], "--github")
         self.assertEqual(["a"], os.listdir(self.folder))
 
     def test_github_files_are_utf_8_in_any_locale(self) -> None:
-        env = {**os.environ, "GITHUB_OUTPUT": str(self.folder / "o"), "GITHUB_STEP_SUMMARY": str(self.folder / "s")}
+        env = {**os.environ, **self.github_files()}
         a = self.folder / self.write("a", A)
         strict = [
             sys.executable,

@@ -664,8 +664,10 @@ def as_a_command(words: list[str], options: dict[str, Any], streams: dict[str, A
         runpy.run_path(words[0], run_name="__main__")
         status = 0
     except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-        print(*([] if end.code is None or isinstance(end.code, int) else [end.code]), end="", file=sys.stderr)
+        status = end.code if isinstance(end.code, int) else 0
+        if end.code is not None and not isinstance(end.code, int):  # a message
+            status = 1
+            print(end.code, file=sys.stderr)
     except BaseException:  # noqa: BLE001
         traceback.print_exc()
     finally:

@@ -74,14 +74,13 @@ try:
     for needed in ("verdict_contract", "final_message", "reviewer_process"):
         provide(needed)
     from final_message import NAMES, NoReply, decode, final_message, say, unescaped, visible
-    from reviewer_process import INTERRUPTS, LATE, Run, cannot_start, run
+    from reviewer_process import INTERRUPTS, LATE, LIMIT, Run, cannot_start, run
 
     import verdict_contract as contract
 except ImportError as missing:
     sys.exit(f"{PROGRAM}: {missing}")
 
 UNREADABLE, USAGE, INTERRUPTED = 1, 2, 130
-LIMIT = 64 << 20  # bytes that are read of the diff, or of a task
 TAIL = 12  # last lines shown of a reviewer without a clear verdict
 WIDTH = 48  # characters of a command in the table
 OWN_FILE = re.compile(r"[0-9]+-[0-9]+\.(?:prompt|stdout|stderr|json|message)")  # in the folder of --save
@@ -203,32 +202,30 @@ class Review(NamedTuple):
 
 def judge(command: str, attempt: int, ran: Run, token: str, form: str) -> Review:
     """Read an attempt. Where no whole reply is there, what is can block or end the attempts, and nothing else."""
-    text, why = heard(ran, token, form)
-    if text is None:
-        return unheard(command, attempt, ran, token, why)
+    message, why = reply(ran, form)
+    text = decode(ran.stdout) if message is None else message
     reading = contract.read_verdict(text, token)
+    if message is None and reading.verdict != contract.REQUEST_CHANGES:
+        rule, text = reading.rule, unescaped(text)
+        reading = contract.read_verdict(text, token)
+        if reading.verdict != contract.REQUEST_CHANGES:
+            return unheard(command, attempt, ran, rule, why)
     outcome = next(name for name, _, verdicts in OUTCOMES if reading.verdict in verdicts)
     reason = "; ".join(filter(None, [str(reading), why]))
     last = [] if reading.verdict in CLEAR else tail(b"", ran.stderr)
     return Review(command, outcome, *reading, attempt, ran.seconds, text, reason, last)
 
 
-def heard(ran: Run, token: str, form: str) -> Tuple[Optional[str], str]:
-    """The whole reply, else output that blocks, else None; and why there is no whole reply."""
-    why = ran.why
+def reply(ran: Run, form: str) -> Tuple[Optional[str], str]:
+    """The whole reply, or None and why there is none."""
     try:
-        if not why:
-            return final_message(ran.stdout, form), ""
+        return (None, ran.why) if ran.why else (final_message(ran.stdout, form), "")
     except NoReply as error:
-        why = f"no reply: {error}"
-    texts = [decode(ran.stdout), unescaped(decode(ran.stdout))]
-    blocks = [text for text in texts if contract.read_verdict(text, token).verdict == contract.REQUEST_CHANGES]
-    return blocks[0] if blocks else None, why
+        return None, f"no reply: {error}"
 
 
-def unheard(command: str, attempt: int, ran: Run, token: str, why: str) -> Review:
-    """The review of an attempt without a whole reply, whose output does not block."""
-    rule = contract.read_verdict(decode(ran.stdout), token).rule
+def unheard(command: str, attempt: int, ran: Run, rule: str, why: str) -> Review:
+    """The review of an attempt without a whole reply, whose output does not block; the rule is that which read it."""
     # A rule that allows no further attempt allows none here either, unless it is the one that approves.
     spent = None if rule == "approved" or FURTHER.get(rule, False) else rule
     outcome = NO_VERDICT if not ran.why else TIMED_OUT if ran.why == LATE else FAILED
@@ -338,8 +335,14 @@ class _Parser(argparse.ArgumentParser):
 
 def usage() -> argparse.ArgumentParser:
     """The command line; its --help prints this file's docstring."""
-    parser = _Parser(PROGRAM, argparse.SUPPRESS, __doc__, allow_abbrev=False, add_help=False)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = _Parser(
+        prog=PROGRAM,
+        usage=argparse.SUPPRESS,
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        add_help=False,
+    )
     add = parser.add_argument
     add("-h", "--help", action="store_true", help="show this, and end in 2")
     add("--diff", metavar="FILE", help="the change; default: standard input")
@@ -366,7 +369,8 @@ def prepare(options: argparse.Namespace) -> Job:
         need(not why, why)
     job = Job(options, read_task(options), read_diff(options), [])
     rules = [rule.id for rule in contract.RULES if FURTHER.get(rule.id) and options.retries]
-    check_size("the prompt", max(len(prompt(job, rule)[0]) for rule in [None, *rules]), options)
+    longest = max([None, *rules], key=lambda rule: len(slip(rule)))
+    check_size("the prompt", len(prompt(job, longest)[0]), options)
     return job
 
 
