@@ -9,6 +9,7 @@ Needs only the standard library. The first run ends in a line that begins with O
 
 from __future__ import annotations
 
+import atexit
 import collections
 import concurrent.futures
 import contextlib
@@ -1385,23 +1386,85 @@ class FunctionTest(unittest.TestCase):
         self.assertEqual(["APPROVE", "REQUEST_CHANGES", "AMBIGUOUS"], [APPROVE, REQUEST_CHANGES, AMBIGUOUS])
 
 
+# --- What starts processes, for every file of tests -----------------------------------------------
+#
+# A test sees none of the caller's settings: under a git hook GIT_DIR names the caller's repository, and a variable of
+# Python's can hide a fault. Whoever writes tests under examples/ uses these names.
+
+POSIX = os.name == "posix"
+PYTHON = [sys.executable, *(f"-W{option}" for option in sys.warnoptions)]
+FOREIGN = ("PYTHON", "GIT_", "GITHUB_", "VERDICT_", "CDPATH", "XDG_", "BASH_ENV")  # beginnings of names
+Process = subprocess.CompletedProcess
+
+
+def empty_home() -> str:
+    """An empty folder for this run, which is removed at its end."""
+    if not _HOMES:
+        _HOMES.append(tempfile.mkdtemp(prefix="verdict-home-"))
+        atexit.register(shutil.rmtree, _HOMES[0], ignore_errors=True)
+    return _HOMES[0]
+
+
+_HOMES: List[str] = []
+
+
+def clean_environment(**more: str) -> Dict[str, str]:
+    """The environment of an ordinary user: none of the caller's settings for Python, git or CI, and an empty home."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    return {**kept, "HOME": empty_home(), "GIT_CONFIG_NOSYSTEM": "1", **more}
+
+
+def process(*command: Any, **options: Any) -> "Process[bytes]":
+    """Run a command to its end in the clean environment, with its output caught."""
+    COUNTED["commands"] += 1
+    streams = {} if "input" in options else {"stdin": subprocess.DEVNULL}
+    streams.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    options = {"env": clean_environment(), "check": False, "timeout": 60, **streams, **options}
+    return subprocess.run([os.fspath(word) for word in command], **options)
+
+
+def git(folder: Any, *arguments: Any, **options: Any) -> str:
+    """What git prints in a folder of the test's own, stripped. Raises AssertionError where git fails or is not ours."""
+    inside = os.path.realpath(folder).startswith(os.path.realpath(tempfile.gettempdir()) + os.sep)
+    assert inside, f"git would run in {folder}, which is no folder of a test"
+    ran = process("git", "-C", folder, *arguments, **options)
+    assert ran.returncode == 0, f"git {arguments}: {ran.stderr.decode('utf-8', 'replace')}"
+    return os.fsdecode(ran.stdout).strip()
+
+
+def runs_programs() -> bool:
+    """Whether a script in the temporary folder can be started: it may be mounted noexec."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "script")
+        script.write_text("#!/bin/sh\n", encoding="ascii")
+        script.chmod(0o755)
+        with contextlib.suppress(OSError):
+            return process(script).returncode == 0
+    return False
+
+
+NEEDS_GIT = unittest.skipUnless(shutil.which("git"), "no git here")
+NEEDS_PROGRAMS = unittest.skipUnless(POSIX and runs_programs(), "no program can be started from the temporary folder")
+
+
+class Scratch(unittest.TestCase):
+    """A test with a folder of its own, which is removed after it."""
+
+    def setUp(self) -> None:
+        temporary = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, temporary, ignore_errors=True)
+        self.folder = Path(os.path.realpath(temporary))
+
+
+def main() -> None:
+    """End a file of tests under examples/: run its tests, as unittest does."""
+    unittest.main()
+
+
 # --- The command line, as a real process ----------------------------------------------------------
 
 CANARY = "canary-of-the-report"
 HOSTILE = f"{CANARY}\n::error::{CANARY}\n::add-mask::APPROVE\n##[error]{CANARY}\n\x1b]0;{CANARY}\x07\n"
-POSIX = os.name == "posix"
-PYTHON = [sys.executable, *(f"-W{option}" for option in sys.warnoptions)]
-Process = subprocess.CompletedProcess
-
-
-def process(*command: Any, **options: Any) -> Process[bytes]:
-    """Run a command to its end, with its output caught."""
-    COUNTED["commands"] += 1
-    streams = {} if "input" in options else {"stdin": subprocess.DEVNULL}
-    streams.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    return subprocess.run(command, check=False, timeout=60, **{**streams, **options})
-
-
 class CommandTest(unittest.TestCase):
     """verdict_check.py and verdict_contract.py as a script or a job calls them."""
 
@@ -2224,7 +2287,7 @@ def run_everything() -> int:
     Tests that wait for processes have a thread of their own: that takes half the time on two cores.
     """
     with concurrent.futures.ThreadPoolExecutor(2) as pool, concurrent.futures.ThreadPoolExecutor(1) as waiting:
-        examples = pool.map(run_example, sorted((HERE / "examples").glob("test_*.py")))
+        examples = pool.map(run_example, sorted((HERE / "examples").glob("*/test_*.py")))
         waited = waiting.submit(run_tests, [CommandTest, DocumentTest])
         results = [run_tests([ContractTest, TableTest, StatementTest, FunctionTest]), waited.result()]
         ran = list(examples)

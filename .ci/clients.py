@@ -23,7 +23,7 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 from model_server import ModelServer, Script
 
 ROOT = Path(__file__).resolve().parent.parent
-GATE = ROOT / "examples" / "review_gate.py"
+GATE = ROOT / "examples" / "gate" / "review_gate.py"
 INSTALLED = ROOT / ".ci" / "tools" / "clients"
 ENOUGH = 2  # clients, below which nothing was shown
 AT_ONCE = 2

@@ -3,7 +3,7 @@
     python3 .ci/fuzz.py [--seconds N] [--target NAME] [--seed N]
 
 Targets: `report` (read_verdict), `bytes` (the command: decoding, exit status, output), and, where they exist, `guard`
-(examples/prompt_guard.py) and `message` (examples/final_message.py). The seeds are the rows of the test file. With
+(examples/gate/prompt_guard.py) and `message` (examples/gate/final_message.py). The seeds are the rows of the test file. With
 atheris, libFuzzer keeps each text that reaches new code and damages it further; without it, a plain loop damages the
 seeds alone, and the closing line says so. Half of all damage is done here, in whole lines and words.
 
@@ -335,7 +335,7 @@ class Job(NamedTuple):
 
 def loaded(names: Sequence[str], atheris: Any) -> list[Any]:
     """The modules under test, instrumented where atheris is there."""
-    sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
+    sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "gate")]
     with atheris.instrument_imports(include=list(names)) if atheris else contextlib.nullcontext():
         return [importlib.import_module(name) for name in names]
 
@@ -415,7 +415,7 @@ def run(job: Job) -> tuple[Job, bool, str]:
 def present(target: str) -> bool:
     """Whether the files of a target are there."""
     kind: Any = TARGETS[target]
-    return all(any((folder / f"{name}.py").exists() for folder in (ROOT, ROOT / "examples")) for name in kind.modules)
+    return all(any((folder / f"{name}.py").exists() for folder in (ROOT, ROOT / "examples" / "gate")) for name in kind.modules)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
 """Take a reviewer's final message out of what its command-line client printed, or say why there is none.
 
   claude -p --output-format json <prompt >out.json &&
-  python3 examples/final_message.py out.json >reply &&
+  python3 examples/gate/final_message.py out.json >reply &&
   python3 verdict_check.py --token TOKEN reply
 
   final_message.py [--format NAME] FILE

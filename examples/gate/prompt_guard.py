@@ -37,7 +37,7 @@ from typing import Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequenc
 
 _HERE = os.path.dirname(os.path.realpath(__file__))
 if "verdict_contract" not in sys.modules:  # the working folder may hold another one
-    _spec = PathFinder.find_spec("verdict_contract", [_HERE, os.path.dirname(_HERE)])
+    _spec = PathFinder.find_spec("verdict_contract", [_HERE, os.path.dirname(_HERE), os.path.dirname(os.path.dirname(_HERE))])
     if _spec is None or _spec.loader is None:
         sys.exit("prompt_guard.py: verdict_contract.py is neither in its folder nor in the one above")
     sys.modules["verdict_contract"] = module_from_spec(_spec)

@@ -1,4 +1,4 @@
-"""Tests of hooks/pre-push, with real repositories and a real bare remote: python3 examples/test_pre_push.py"""
+"""Tests of hooks/pre-push, with real repositories and a real bare remote: python3 examples/gate/test_pre_push.py"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Dict, List, NamedTuple, Optional
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOOLS = ("review_gate.py", "final_message.py", "reviewer_process.py", "prompt_guard.py")
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
 
 import verdict_check
 import verdict_contract

@@ -1,4 +1,4 @@
-"""Tests of prompt_guard.py: python3 examples/test_prompt_guard.py"""
+"""Tests of prompt_guard.py: python3 examples/gate/test_prompt_guard.py"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Tuple
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 GUARD = os.path.join(HERE, "prompt_guard.py")
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
 
 import prompt_guard
 from prompt_guard import check_prompt, check_task

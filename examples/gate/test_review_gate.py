@@ -22,7 +22,7 @@ except ImportError:  # Windows
     pty = None  # type: ignore[assignment]
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
 
 import final_message
 import review_gate
@@ -994,7 +994,7 @@ class UsageTest(GateTest):
         shown = self.gate("--help").out
         for words in (
             "set -o pipefail",
-            "python3 -I examples/review_gate.py",
+            "python3 -I examples/gate/review_gate.py",
             "--text --no-textconv --no-ext-diff --no-color",
             "CLAUDE_CODE_DISABLE_ATTACHMENTS=1",
         ):

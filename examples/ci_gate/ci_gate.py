@@ -93,7 +93,7 @@ def _load_contract() -> ModuleType:
     A package of that name, or a cached .pyc beside the source, would be taken first, and is easily overlooked.
     """
     here = os.path.dirname(os.path.realpath(__file__))
-    paths = [os.path.join(folder, "verdict_contract.py") for folder in (here, os.path.dirname(here))]
+    paths = [os.path.join(folder, "verdict_contract.py") for folder in (here, os.path.dirname(here), os.path.dirname(os.path.dirname(here)))]
     path = next(filter(os.path.isfile, paths), None)
     if path is None:
         raise ImportError(f"verdict_contract.py is neither in {here} nor in the folder above it")

@@ -2,7 +2,7 @@
 
   git diff --text --no-textconv --no-ext-diff --no-color --full-index --ignore-submodules=none \\
     origin/main...HEAD >change.diff
-  python3 -I examples/review_gate.py --diff change.diff [options] REVIEWER [REVIEWER ...]
+  python3 -I examples/gate/review_gate.py --diff change.diff [options] REVIEWER [REVIEWER ...]
 
 A REVIEWER is a shell command that takes a prompt on stdin and writes its review to stdout, such as
 'claude -p --tools "" --setting-sources user' or "codex exec --ephemeral -s read-only". Without --diff the diff comes
@@ -61,7 +61,7 @@ PROGRAM = "review_gate.py"
 def provide(name: str) -> ModuleType:
     """Load a module from this file's folder or the one above: the working folder may hold the change under review."""
     here = os.path.dirname(os.path.realpath(__file__))
-    spec = PathFinder.find_spec(name, [here, os.path.dirname(here)])
+    spec = PathFinder.find_spec(name, [here, os.path.dirname(here), os.path.dirname(os.path.dirname(here))])
     if spec is None or spec.loader is None:
         raise ImportError(f"{name}.py is neither in the folder of {PROGRAM} nor in the one above")
     if name not in sys.modules:

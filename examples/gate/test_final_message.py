@@ -20,7 +20,7 @@ except ImportError:  # Windows
     pty = None  # type: ignore[assignment]
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
 
 from final_message import NAMES, SHAPES, NoReply, final_message, visible
 

@@ -1,4 +1,4 @@
-"""Tests of workflows/: the rules that its texts keep, and its scripts, run: python3 examples/test_workflows.py"""
+"""Tests of workflows/: the rules that its texts keep, and its scripts, run: python3 examples/workflows/test_workflows.py"""
 
 from __future__ import annotations
 
