@@ -1508,7 +1508,7 @@ def nothing_may_follow(report: str, token: Optional[str], chance: random.Random)
         if COLOUR.sub("", more).strip(" \t\r\n"):
             other = f"{report}\n{more}"
             holds(agreed(other, token).verdict != APPROVE, "nothing may follow an approval", other, token)
-        for blank in ("\n", "\n \t\n", "\n\r", "\n\x1b[0m", "\r\n\r\n"):
+        for blank in ("\n", "\n \t\n", "\n\r", "\n\x1b[0m", "\n\r\n"):
             holds(find_verdict(report + blank, token) == APPROVE, "blanks may follow", report + blank, token)
 
 

@@ -151,10 +151,10 @@ def throughput(length: int) -> Iterator[Row]:
 FLAT = Bound(False, 3)  # time per character at a larger size, as a multiple of that at the smallest
 # fmt: off
 UNITS = (
-    *(shape for shapes in HUGE.values() for shape in shapes), "==VERDICT==", "==VERDICT==\n", "VERDICT ", "\n", "\u2028",
-    "\0", "\x1b[1m", "<!--", "-->", "```x\n", "*", "1", "1.:", "[x]:", ".", ":", "A ", "A:", "REQUEST", "REQUEST ",
+    *(shape for shapes in HUGE.values() for shape in shapes), "==VERDICT==", "==VERDICT==\n", "VERDICT ", "\n",
+    "\u2028", "\0", "\x1b[1m", "<!--", "-->", "```x\n", "*", "1", "1.:", "[x]:", ".", ":", "A ", "A:", "REQUEST ",
     "REQUEST_CHANGES", "REJECT", "REJECT\n", "REJECT_-", "NOT-", "DO", "CHANGES ", "FINAL VERDICT ", "VERDICT\n\n",
-    '"VERDICT":"REJECT ', "\\_", "|", "> ", "e\u0301\u0323", "\u200b", "\u00e9", "\ufdfa", "\uff1d", "\U0001f44d", "\ud800",
+    '"VERDICT":"REJECT ', "\\_", "|", "> ", "e\u0301\u0323", "\u200b", "\u00e9", "\ufdfa", "\uff1d", "\ud800",
 )
 BLOCK = "REQUEST_CHANGES" + APPROVAL
 AROUND = (
