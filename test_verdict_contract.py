@@ -910,19 +910,13 @@ class Loose(NamedTuple):
     prose: bool
 
 
-class Marker(NamedTuple):
-    """A sentinel, which says "yes", "no", "off" (its form) or "junk", or a mention; and a sentinel's token."""
-
-    says: str
-    token: Optional[str] = None
-
-
 class Marked(NamedTuple):
-    """A marker in its loose line."""
+    """A marker: a sentinel that says "yes", "no", "off" (its form) or "junk", with its token, or a mention."""
 
     line: int
-    marker: Marker
     prose: bool
+    says: str
+    token: Optional[str]
 
 
 def second_reading(report: Optional[str], token: Optional[str] = None) -> Tuple[str, Optional[int]]:
@@ -930,14 +924,14 @@ def second_reading(report: Optional[str], token: Optional[str] = None) -> Tuple[
     lines = the_lines(report or "")
     fenced, unclosed = fences(lines)
     loose = [Loose(n, fold(part), n not in fenced) for n, line in lines.items() for part in cut(line)]
-    marked = [Marked(each.line, marker, each.prose) for each in loose for marker in markers(each.text)]
-    says = {mark.marker.says: mark.line for mark in reversed(marked)}  # the first of each kind
+    marked = [Marked(each.line, each.prose, *found) for each in loose for found in markers(each.text)]
+    says = {mark.says: mark.line for mark in reversed(marked)}  # the first of each kind
     yes, no, off, junk = map(says.get, ("yes", "no", "off", "junk"))
     weak = not (yes or no or off or junk)
 
     refusals: List[Union[Loose, Marked]] = [each for each, above in with_above(loose) if is_refusal(each.text, above)]
     told: List[Union[Loose, Marked]] = [each for each in loose if states(each.text, NO)]
-    told += [mark for mark in marked if mark.marker.says == "mentions no"]
+    told += [mark for mark in marked if mark.says == "mentions no"]
     weak_no = first(each for each in refusals + told if weak and each.prose)
     weak_yes = first(each for each in loose if weak and each.prose and states(each.text, YES))
     found = [
@@ -957,14 +951,14 @@ def of_an_approval(
     lines: Dict[int, str], marked: List[Marked], token: Optional[str], unclosed: Optional[int]
 ) -> List[Tuple[str, Optional[int]]]:
     """The rules that presuppose an approval, and no other sentinel but approvals; the one that approves comes last."""
-    mine = next(mark for mark in marked if mark.marker.says == "yes")
+    mine = next(mark for mark in marked if mark.says == "yes")
     below = [line for n, line in lines.items() if n > mine.line]
     return [
         ("repeated", marked[1].line if len(marked) > 1 else None),
         ("not-last", mine.line if any(not only_signs(fold(line)) for line in below) else None),
         ("signs-after", mine.line if any(line.strip(BLANKS) for line in below) else None),
         ("not-bare", None if is_bare(lines[mine.line]) else mine.line),
-        ("wrong-token", None if mine.marker.token == (token and token.upper()) else mine.line),
+        ("wrong-token", None if mine.token == (token and token.upper()) else mine.line),
         ("open-block", None if token else min(filter(None, (unclosed, open_comment(lines))), default=None)),
         ("approved", mine.line),
     ]
@@ -976,7 +970,7 @@ def first(found: Iterable[Union[Loose, Marked]]) -> Optional[int]:
 
 
 def with_above(loose: Sequence[Loose]) -> Iterator[Tuple[Loose, str]]:
-    """Each loose line with the last one above it that is not blank, or with nothing."""
+    """Each loose line with the text of the last one above it that is not blank."""
     above = ""
     for each in loose:
         yield each, above
@@ -1119,9 +1113,10 @@ def refuses(text: str) -> bool:
 
 
 @functools.lru_cache(5000)
-def markers(text: str) -> List[Marker]:
+def markers(text: str) -> List[Tuple[str, Optional[str]]]:
     """The sentinel and the mentions of a folded loose line."""
-    found, places = [], marker_places(text)
+    found: List[Tuple[str, Optional[str]]] = []
+    places = marker_places(text)
     for (start, end), (stop, _) in zip(places, [*places[1:], (len(text), 0)]):
         rest = text[end:stop]
         told = next_word(rest, 0)
@@ -1131,9 +1126,9 @@ def markers(text: str) -> List[Marker]:
         if only_signs(without_number(text[:start])):
             found.append(sentinel(rest))
         elif rest.startswith(YES[0], told):
-            found.append(Marker("mentions yes"))
+            found.append(("mentions yes", None))
         elif refusal_ends(rest, told):
-            found.append(Marker("mentions no"))
+            found.append(("mentions no", None))
     return found
 
 
@@ -1151,8 +1146,8 @@ def marker_places(text: str) -> List[Tuple[int, int]]:
     return found
 
 
-def sentinel(rest: str) -> Marker:
-    """A sentinel, from what follows its marker."""
+def sentinel(rest: str) -> Tuple[str, Optional[str]]:
+    """What a sentinel says, and its token, from what follows its marker."""
     rest = rest.rstrip(BLANKS)
     last = rest.replace("\t", " ").split(" ")[-1]
     token: Optional[str] = last.strip(TRIM)
@@ -1163,10 +1158,11 @@ def sentinel(rest: str) -> Marker:
     value = rest.strip(TRIM)
     begins = next_word(value, 0)
     if value in YES:
-        return Marker("yes", token)
+        return "yes", token
     if any(phrase_ends(value, begins, NO)) and YES[0] not in value:
-        return Marker("no", token)
-    return Marker("off" if not value or (value.startswith(YES[0], begins) and not refuses(value)) else "junk", token)
+        return "no", token
+    off = not value or (value.startswith(YES[0], begins) and not refuses(value))
+    return "off" if off else "junk", token
 
 
 def is_bare(line: str) -> bool:
@@ -1192,15 +1188,17 @@ def is_bare(line: str) -> bool:
 @functools.lru_cache(5000)
 def is_refusal(text: str, above: str) -> bool:
     """Whether the folded loose line is a refusal line, by itself or below that other line."""
-    line = without_boxes(text)
+    line, above = without_boxes(text), without_boxes(above)
     if word_at(line, next_word(line, 0)) in ("PREVIOUS", "PRIOR", "EARLIER", "FORMER"):
         return False
-    above = without_boxes(above)
     noun, behind = label(above)
     below = noun == "VERDICT" and only_signs(above[behind:]) and ">" not in above[behind:]
     before, box, _ = text.partition("[X]")
     ticked = bool(box) and only_signs(without_number(before))
-    found = [*of_the_enum(line), *labelled(line), *in_json(line), *(unlabelled(line) if ticked or below else [])]
+    found = [*of_the_enum(line), *labelled(line), *in_json(line)]
+    begins = next_word(line, 0)
+    if (ticked or below) and ">" not in line[:begins]:
+        found += [begins for end in refusal_ends(line, begins) if is_refusing_end(line, end)]
     return any("[ ]" not in signs_before(line, at).split("[~]")[-1] for at in found)
 
 
@@ -1259,13 +1257,6 @@ def label(line: str) -> Tuple[str, int]:
             if word not in LABEL_WORDS:
                 break
     return "", 0
-
-
-def unlabelled(line: str) -> Iterator[int]:
-    """The line begins with a refusal."""
-    at = next_word(line, 0)
-    if ">" not in line[:at] and any(is_refusing_end(line, end) for end in refusal_ends(line, at)):
-        yield at
 
 
 def is_refusing_end(line: str, end: int) -> bool:

@@ -51,7 +51,7 @@ SLOWEST = 20  # seconds for one text, on a busy machine
 
 
 def check_report(data: bytes, chance: random.Random) -> None:
-    """The two readings agree; one of the other statements, by the text; and what is shown of it is one printable line."""
+    """The two readings agree; one of the other statements, by the text; what is shown of it is one printable line."""
     text = text_of(data)
     for token in (None, TOKEN):
         for statement in (testing.one_rule_approves, chance.choice(testing.STATEMENTS)):
