@@ -899,6 +899,7 @@ REFUSING = (
     ("? DO CAN", "NOT", "? BE YET", "READY", "TO FOR", "MERGE SHIP"),
     ("DON'T DONT CAN'T CANT", "? BE YET", "READY", "TO FOR", "MERGE SHIP"),
 )
+NOUNS = ("VERDICT", "DECISION", "RECOMMENDATION")
 LABEL_WORDS = ("THE", "MY", "OUR", "FINAL", "OVERALL", "REVIEW", "REVIEWER", "CODE", "PR", "MERGE")
 
 
@@ -1191,7 +1192,7 @@ def is_refusal(text: str, above: str) -> bool:
     line, above = without_boxes(text), without_boxes(above)
     if word_at(line, next_word(line, 0)) in ("PREVIOUS", "PRIOR", "EARLIER", "FORMER"):
         return False
-    noun, behind = label(above)
+    noun, behind = label_of(above)
     below = noun == "VERDICT" and only_signs(above[behind:]) and ">" not in above[behind:]
     before, box, _ = text.partition("[X]")
     ticked = bool(box) and only_signs(without_number(before))
@@ -1238,7 +1239,7 @@ def is_free_label(before: str) -> bool:
 
 def labelled(line: str) -> Iterator[int]:
     """The line begins with a verdict or decision label, a sign that ends it, and a refusal."""
-    noun, behind = label(line)
+    noun, behind = label_of(line)
     at = next_word(line, behind)
     if noun and any(sign in line[behind:at] for sign in ":=-|"):
         alone = any(only_signs(line[end:]) for end in refusal_ends(line, at))
@@ -1247,12 +1248,12 @@ def labelled(line: str) -> Iterator[int]:
             yield at
 
 
-def label(line: str) -> Tuple[str, int]:
+def label_of(line: str) -> Tuple[str, int]:
     """The noun of the label that begins the line, and the place behind it; "" where there is none."""
     begins = next_word(line, 0)
     if ">" not in line[:begins]:
         for at, word in itertools.islice(words(line), 4):
-            if word in ("VERDICT", "DECISION", "RECOMMENDATION"):
+            if word in NOUNS:
                 return word, at + len(word)
             if word not in LABEL_WORDS:
                 break
@@ -1317,12 +1318,12 @@ VALUES = ("APPROVE", "approve", "REQUEST_CHANGES", "request changes", "REQUEST -
           "CHANGES REQUESTED", "LGTM", "", "<VALUE>", "VALUE>", "< VALUE>", "<value> APPROVE", "<value> reject")
 TOKENS = ("", "", "", T, T.upper(), OTHER, "abcdef1", "abcdef12", "ab" * 32, "ab" * 32 + "c")
 TAILS = ("", "", "", " ", "\t", "**", ".", "_", ")", "!", "_x", "_ ", " x", "_1.", "1.", " 2)", "[x]", "\u200b", ",", "S")
-LABELS = ("Verdict", "final verdict", "Our final, overall VERDICT", "The final code review verdict", "Decision", "Merge recommendation",
-          "REVIEW - DECISION", "old verdict", "Urteil", "My_verdict", "a/b-c", "a" * 40, "a" * 41, "b " * 16 + "verdict", "a\tb", "x-")
+LABELS = ("Verdict", "final verdict", "Decision", "Merge recommendation", "old verdict", "Urteil", "My_verdict", "a/b-c", "a" * 40, "a" * 41,
+          "b " * 16 + "verdict", "a\tb", "x-")
 DATES = ("", "", "", "", "", "Previous ", "PRIOR ", "Earlier: ", "- former ", "Previously ", "previous_", "The earlier ")
 SIGNS = (": ", ": ", "=", "**: **", " : ", ":**", " - ", " -> ", " | ", " ", "", "\uff1a", ":1. ", "1.:", ": [x] ", ": [ ] ", ".", "_", ": `", ": \"")
 ENDS = ("", "", ".", "**", ", it leaks", " (2 blockers)", ": x", "! x", " [P1] x", " | drops rows |", " - x", "- x", " -x", "-x", "\u2014x", " \u2014 x",
-        " because x", " UNTIL x", " until, x", " unlessx", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x")
+        " because x", " UNTIL x", " until, x", " unless x", " unlessx", " - since x", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x")
 JSON = ('{"n":2, "verdict":', '"verdict" : ', '"verdict"\t:', '"verdict" ', "'verdict':", '"verdicts":', '\\"verdict\\": ', '"my verdict":', "[ ] \"verdict\":")
 QUOTES = ('"', '"', '"', "'", '\\"', '" ', "\u201c", "")
 FENCES = ("```", "```", "``", "````", "~~~", "~~~~", "~~", "`~~", "<!--", "<!--", "<!-", "<!---", "-->", "--")
@@ -1372,15 +1373,23 @@ def refusal(chance: random.Random) -> str:
     return chance.choice((text, text.lower(), text.capitalize()))
 
 
+def label(chance: random.Random) -> str:
+    """A verdict or decision label of up to four words, one too many, and what joins them."""
+    words = [*chance.choices(LABEL_WORDS, k=chance.choice((0, 1, 2, 3, 4))), chance.choice(NOUNS)]
+    text = chance.choice((" ", " ", " ", ", ", "-", "_", "")).join(words)
+    return chance.choice((text, text.lower(), text.capitalize()))
+
+
 Slot = Union[Sequence[str], Callable[[random.Random], str]]
 SHAPES: Tuple[Tuple[Slot, ...], ...] = (
     (LEADS, ITEMS, MARKERS, GAPS, VALUES, GAPS, TOKENS, TAILS),
     (LEADS, MARKERS[:2], GAPS[:6], VALUES[:2], GAPS[:6], TOKENS, TAILS[:8]),
     (("", "x ", "1. "), MARKERS, GAPS, refusal, ENDS, TOKENS),
     (LEADS, ITEMS, DATES, LABELS, SIGNS, ITEMS, VALUES[2:8], TAILS),
-    (LEADS, DATES, LABELS[:8], SIGNS, refusal, ENDS),
+    (LEADS, DATES, label, SIGNS, refusal, ENDS),
+    (LEADS, label, SIGNS, VALUES[2:8], ENDS),
     (LEADS, ITEMS, LABELS, SIGNS, ITEMS, refusal, ENDS),
-    (LEADS, LABELS[:4], SIGNS, ("\n", "\n\n", "\n \n", "\f"), LEADS, ITEMS, refusal, ENDS),
+    (LEADS, label, SIGNS, ("\n", "\n\n", "\n \n", "\f"), LEADS, ITEMS, refusal, ENDS),
     (LEADS, ITEMS, refusal, ENDS),
     (JSON, QUOTES, refusal, QUOTES, ENDS),
     (ITEMS, VALUES, GAPS, LABELS[:4], GAPS, VALUES, TAILS),
@@ -1394,11 +1403,13 @@ def shaped(chance: random.Random) -> str:
 
 
 def damaged(chance: random.Random, text: str) -> str:
-    """The text with one to three characters put in, taken out, or replaced, some by what looks like them."""
+    """The text with a letter or sign everywhere as another that looks like it, or with one to three odd characters."""
+    if chance.random() < 0.3:
+        twin, char = chance.choice(list(TWINS.items()))
+        return text.upper().replace(char, twin)
     for _ in range(chance.randint(1, 3)):
         at = chance.randint(0, len(text))
-        twins = [twin for twin, char in TWINS.items() if char == text[at : at + 1].upper()] or STRANGE
-        new = chance.choice((chance.choice(STRANGE), chance.choice(twins), chance.choice(PIECES), ""))
+        new = chance.choice((chance.choice(STRANGE), chance.choice(STRANGE), chance.choice(PIECES), ""))
         text = text[:at] + new + text[at + chance.randint(0, 1) :]
     return text
 
@@ -1406,7 +1417,7 @@ def damaged(chance: random.Random, text: str) -> str:
 def random_line(chance: random.Random) -> str:
     """A line that is not calm: a shape, a known line, or pieces in any order."""
     pieces = "".join(chance.choices(PIECES, k=chance.randint(1, 9)))
-    return chance.choice((shaped(chance), shaped(chance), shaped(chance), chance.choice(LINES), pieces))
+    return chance.choice((*(shaped(chance) for _ in range(4)), chance.choice(LINES), pieces))
 
 
 def random_report(chance: random.Random) -> str:
@@ -1417,7 +1428,7 @@ def random_report(chance: random.Random) -> str:
     many = range(chance.choice((0, 1, 1, 2, 3, 5, 9)))
     lines = [random_line(chance) if chance.random() < wild else chance.choice(CALM) for _ in many]
     lines += [chance.choice(APPROVALS)] if chance.random() < 0.6 else []
-    lines = [damaged(chance, line) if chance.random() < 0.08 else line for line in lines]
+    lines = [damaged(chance, line) if chance.random() < 0.1 else line for line in lines]
     lines += chance.choice((*[()] * 6, ("",), (" \t", ""), ("---",), ("x",)))
     return chance.choice(("", "", "", "", "\ufeff", "\x1b[0m\ufeff")) + chance.choice(("\n", "\n", "\r\n")).join(lines)
 
