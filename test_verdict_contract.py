@@ -444,6 +444,7 @@ LATER = [
     case("contradicted", "heading-that-is-a-decision", AMBIGUOUS, "Our verdict", "Rejected.", A, line=2),
     case("contradicted", "heading-before-a-form-feed", AMBIGUOUS, "Verdict\x0cREJECT", A, line=1),
     case("contradicted", "box-in-a-quote", AMBIGUOUS, "- 1. [x] Blocked: it leaks", A, line=1),
+    case("contradicted", "json-of-two", AMBIGUOUS, '[{"verdict": "approve"}, {"verdict": "nack"}]', A, line=1),
     case("contradicted", "json-with-blanks", AMBIGUOUS, '"VERDICT" :\t"not approved", "n": 1', A, line=1),
     case("contradicted", "json-escaped", AMBIGUOUS, 'x = "{\\"verdict\\": \\"reject\\"}"', A, line=1),
     case("contradicted", "json-in-a-fence", AMBIGUOUS, "```json", '{"verdict": "rejected"}', "```", A, line=2),
@@ -883,6 +884,7 @@ LATER = [
     case("approved", "not-heading-that-is-a-decision", APPROVE, "Our decision", "Rejected.", A),
     case("approved", "not-heading-before-a-form-feed", APPROVE, "Verdict x\x0cREJECT", A),
     case("approved", "not-box-in-a-quote", APPROVE, "> [x] Blocked: it leaks", A),
+    case("approved", "not-json-of-two", APPROVE, '[{"verdict": "approve"}, {"verdict": "pass"}]', A),
     case("approved", "not-json-with-blanks", APPROVE, '"VERDICT" :\t"not approved yet?", "n": 1', A),
     case("approved", "not-json-escaped", APPROVE, 'x = "{\\"verdict\\": \\"pass\\"}"', A),
     case("approved", "not-json-in-a-fence", APPROVE, "```json", '{"verdicts": "rejected"}', "```", A),
@@ -1240,12 +1242,17 @@ HUGE = {
     "blocked": [R + "\n"],
     "unknown-value": [M, "==VERDICT", "=" * 9 + "VERDICT" + "=" * 9],
     "repeated": [A + "\n", "a" + A],
-    "contradicted": [OLD_BLOCK + "\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c"],
+    "contradicted": [
+        OLD_BLOCK + "\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c", "Verdict\n\nREJECT\n", "[x] REJECT:\n",
+        '{"verdict":"reject"}', "\\REQUEST\\_CHANGES\\\n",
+    ],
+    "off-form": [M + "\n", A + "D\n", A + "\\x"],
     "open-block": ["`", "~", "``` \n", "<!--\n", "````\n```\n", "~~~ `\n"],
     "approved": [
         "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85",
         "REQUEST_CHANGES ", "1.", "[x]", "a: ", "a-", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>",
-        "\ufeff", "-->\n", "```\n```\n",
+        "\ufeff", "-->\n", "```\n```\n", "\\", "\\_", "[x] REJECT ", "[ ]", "- [x] \n", "Verdict\n", "Verdict\r\r", "THE FINAL ",
+        "REJECT, ", "NOT ", "NOT-", "DO NOT BE ", "CHANGES_", '"verdict":', '"verdict":"', "DECISION | ", "Previous ",
     ],
 }
 # Where a character is put into an approval, and those that may stand there; any other must spoil it.
