@@ -1918,7 +1918,7 @@ class StatementTest(unittest.TestCase):
     def test_8_huge_hostile_shapes_are_read(self) -> None:
         for rule, shapes in HUGE.items():
             for shape in shapes:
-                times = int(SHARE * 200_000) // len(shape) | 1
+                times = int(SHARE * 100_000) // len(shape) | 1
                 self.assertEqual(rule, read_verdict(f"{shape * times}\n{A}").rule, ascii(shape))
                 COUNTED["huge reports"] += 1
 
