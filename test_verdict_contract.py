@@ -1251,7 +1251,7 @@ HUGE = {
     "approved": [
         "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85",
         "REQUEST_CHANGES ", "1.", "[x]", "a: ", "a-", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>",
-        "\ufeff", "-->\n", "```\n```\n", "\\", "\\_", "[x] REJECT ", "[ ]", "- [x] \n", "Verdict\n", "Verdict\r\r", "THE FINAL ",
+        "\ufeff", "-->\n", "```\n```\n", "\\", "\\_", "[x] REJECT x ", "[ ]", "- [x] \n", "Verdict\n", "Verdict\r\r", "THE FINAL ",
         "REJECT, ", "NOT ", "NOT-", "DO NOT BE ", "CHANGES_", '"verdict":', '"verdict":"', "DECISION | ", "Previous ",
     ],
 }
