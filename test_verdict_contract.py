@@ -326,7 +326,7 @@ LATER = [
     case("unknown-value", "block-then-approved", AMBIGUOUS, R + ", APPROVED last week"),
     case("unknown-value", "letter-behind-the-block", AMBIGUOUS, R + "X"),
     case("unknown-value", "letter-before-the-word", AMBIGUOUS, M + " XAPPROVE"),
-    case("unknown-value", "quoted-rule-then-a-refusal", AMBIGUOUS, M + " <value> REJECT"),
+    case("unknown-value", "quoted-rule-then-a-refusal", AMBIGUOUS, M + " <value> REJECT", A, line=1),
     case("unknown-value", "signs-for-a-value", AMBIGUOUS, M + " ?!"),
     case("unknown-value", "beside-a-refusal-line", AMBIGUOUS, "Verdict: REJECT", M + " LGTM", A, line=2),
 
