@@ -12,11 +12,13 @@ import contextlib
 import datetime
 import doctest
 import errno
+import functools
 import hashlib
 import html
 import io
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -28,10 +30,26 @@ import subprocess
 import sys
 import tempfile
 import time
+import unicodedata
 import unittest
 import unittest.mock
 from pathlib import Path
-from typing import Any, Callable, Counter, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Type
+from typing import (
+    Any,
+    Callable,
+    Counter,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Type,
+    Union,
+)
 
 if sys.version_info < (3, 8):
     sys.exit("test_verdict_contract.py: needs Python 3.8 or later")
@@ -856,383 +874,778 @@ class TableTest(unittest.TestCase):
             self.assertEqual(row.verdict == APPROVE, bool(alone), row.id)
 
 
+# --- A second reading, written apart --------------------------------------------------------------
+#
+# The contract once more, from its page and not from the parser: by loops over letters and signs, without a regular
+# expression, one folded line after the other, clear rather than fast. Where the two differ, one of them is wrong.
+# A place is an index into a folded line; its end is the place behind everything.
+
+LOOSE_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029\r"
+TWINS = dict(zip("АСЕԌНІӀОРԚЅТѴ" + "ΑΣΕΗΙΝΟΡϘΤ", "ACEGHIIOPQSTV" + "ACEHINOPQT"))
+TWINS.update(dict.fromkeys("‐‑‒–—―−", "-"))
+TWINS.update(dict.fromkeys("‘’ʼ", "'"))
+BLANKS, TRIM = " \t", " \t*_`:."
+YES, NO = ("APPROVE",), ("REQUEST", "CHANGES")
+
+# A phrase a line, the words for each of its parts; "?" stands for no word at all.
+ACTS = "APPROVE APPROVED MERGE MERGED SHIP SHIPPED READY"
+REFUSING = (
+    ("REQUEST REQUESTS REQUESTED REQUESTING", "CHANGE CHANGES"),
+    ("CHANGE CHANGES", "REQUESTED REQUIRED NEEDED"),
+    ("NEEDS REQUIRES", "? MINOR MAJOR MORE", "CHANGES WORK REVISION FIX FIXES"),
+    ("REJECT REJECTED BLOCK BLOCKED BLOCKING FAIL FAILED DENY DENIED DECLINE DECLINED DISAPPROVE DISAPPROVED",),
+    ("NACK REVISE",),
+    ("NO", "GO"),
+    ("? DO CAN", "NOT", "? BE YET", ACTS),
+    ("DON'T DONT CAN'T CANT", "? BE YET", ACTS),
+    ("? DO CAN", "NOT", "? BE YET", "READY", "TO FOR", "MERGE SHIP"),
+    ("DON'T DONT CAN'T CANT", "? BE YET", "READY", "TO FOR", "MERGE SHIP"),
+)
+LABEL_WORDS = ("THE", "MY", "OUR", "FINAL", "OVERALL", "REVIEW", "REVIEWER", "CODE", "PR", "MERGE")
+
+
+class Loose(NamedTuple):
+    """A folded loose line, the number of the line that it is part of, and whether it lies outside code fences."""
+
+    line: int
+    text: str
+    prose: bool
+
+
+class Marker(NamedTuple):
+    """A sentinel, which says "yes", "no", "off" (its form) or "junk", or a mention; and a sentinel's token."""
+
+    says: str
+    token: Optional[str] = None
+
+
+class Marked(NamedTuple):
+    """A marker in its loose line."""
+
+    line: int
+    marker: Marker
+    prose: bool
+
+
+def second_reading(report: Optional[str], token: Optional[str] = None) -> Tuple[str, Optional[int]]:
+    """The id of the rule that decides, and the line that it points at: the first whose line is not None."""
+    lines = the_lines(report or "")
+    fenced, unclosed = fences(lines)
+    loose = [Loose(n, fold(part), n not in fenced) for n, line in lines.items() for part in cut(line)]
+    marked = [Marked(each.line, marker, each.prose) for each in loose for marker in markers(each.text)]
+    says = {mark.marker.says: mark.line for mark in reversed(marked)}  # the first of each kind
+    yes, no, off, junk = map(says.get, ("yes", "no", "off", "junk"))
+    weak = not (yes or no or off or junk)
+
+    refusals: List[Union[Loose, Marked]] = [each for each, above in with_above(loose) if is_refusal(each.text, above)]
+    told: List[Union[Loose, Marked]] = [each for each in loose if each.prose and states(each.text, NO)]
+    told += [mark for mark in marked if mark.marker.says == "mentions no"]
+    weak_no = first(each for each in refusals + told if weak and each.prose)
+    weak_yes = first(each for each in loose if weak and each.prose and states(each.text, YES))
+    found = [
+        ("blocked", no),
+        ("unknown-value", junk),
+        ("contradicted", first(refusals + told if off else refusals if yes else [])),
+        ("off-form", off),
+        *(of_an_approval(lines, marked, token, unclosed) if yes else []),
+        ("weak-both", min(weak_no, weak_yes) if weak_no and weak_yes else None),
+        ("weak-block", weak_no),
+        ("weak-approve", weak_yes),
+    ]
+    return next(((rule, line) for rule, line in found if line), ("not-stated", None))
+
+
+def of_an_approval(
+    lines: Dict[int, str], marked: List[Marked], token: Optional[str], unclosed: Optional[int]
+) -> List[Tuple[str, Optional[int]]]:
+    """The rules that presuppose an approval, and no other sentinel but approvals; the one that approves comes last."""
+    mine = next(mark for mark in marked if mark.marker.says == "yes")
+    below = [line for n, line in lines.items() if n > mine.line]
+    return [
+        ("repeated", marked[1].line if len(marked) > 1 else None),
+        ("not-last", mine.line if any(not only_signs(fold(line)) for line in below) else None),
+        ("signs-after", mine.line if any(line.strip(BLANKS) for line in below) else None),
+        ("not-bare", None if is_bare(lines[mine.line]) else mine.line),
+        ("wrong-token", None if mine.marker.token == (token and token.upper()) else mine.line),
+        ("open-block", None if token else unclosed or open_comment(lines)),
+        ("approved", mine.line),
+    ]
+
+
+def first(found: Iterable[Union[Loose, Marked]]) -> Optional[int]:
+    """The smallest number of a line among these."""
+    return min((each.line for each in found), default=None)
+
+
+def with_above(loose: Sequence[Loose]) -> Iterator[Tuple[Loose, str]]:
+    """Each loose line with the last one above it that is not blank, or with nothing."""
+    above = ""
+    for each in loose:
+        yield each, above
+        above = each.text if each.text.strip(BLANKS) else above
+
+
+# From report to loose lines.
+
+
+def the_lines(report: str) -> Dict[int, str]:
+    """The lines by their numbers, without colour codes, the one U+FEFF that may lead, and line ends."""
+    text, *pieces = report.split("\x1b[")
+    for piece in pieces:
+        behind = piece.lstrip("0123456789;:")
+        text += behind[1:] if behind.startswith("m") else "\x1b[" + piece
+    text = text[1:] if text.startswith("\ufeff") else text
+    return {n: line[:-1] if line.endswith("\r") else line for n, line in enumerate(text.split("\n"), 1)}
+
+
+def cut(line: str) -> List[str]:
+    """The loose lines of a line."""
+    return "".join("\n" if char in LOOSE_ENDS else char for char in line).split("\n")
+
+
+@functools.lru_cache(5000)
+def fold(line: str) -> str:
+    """The line as a suspicious reader sees it."""
+    seen = "".join(map(fold_one, line))
+    return "".join(c for c, after in zip(seen, seen[1:] + " ") if c != "\\" or after not in string.punctuation)
+
+
+@functools.lru_cache(None)
+def fold_one(char: str) -> str:
+    """What one character becomes: nothing, or mostly one capital, digit or sign."""
+    unseen = ("Cf", "Cc", "Cn", "Mn", "Mc", "Me")
+    parts = [c for c in unicodedata.normalize("NFKD", char) if c == "\t" or unicodedata.category(c) not in unseen]
+    return "".join(TWINS.get(c, c) for part in parts if part not in "\u115f\u1160\u2800" for c in part.upper())
+
+
+def fences(lines: Dict[int, str]) -> Tuple[Set[int], Optional[int]]:
+    """The numbers of the lines that belong to code fences, and where one opens that never closes."""
+    inside: Set[int] = set()
+    opens, opener = None, ""
+    for n, line in lines.items():
+        run, info = fence(line)
+        if opens:
+            inside.add(n)
+            opens = None if run.startswith(opener) and not info.strip(BLANKS) else opens
+        elif run and not (run[0] == "`" and "`" in info):
+            inside.add(n)
+            opens, opener = n, run
+    return inside, opens
+
+
+def fence(line: str) -> Tuple[str, str]:
+    """The run of signs that may open or close a fence here, or nothing, and what follows it."""
+    body = line.lstrip(" ")
+    info = body.lstrip(body[0]) if body[:1] in ("`", "~") else body
+    run = body[: len(body) - len(info)]
+    return (run, info) if len(run) >= 3 and len(line) - len(body) <= 3 else ("", line)
+
+
+def open_comment(lines: Dict[int, str]) -> Optional[int]:
+    """Where the last comment opens that begins a line, unless it is closed."""
+    begin = [n for n, line in lines.items() if any(line.startswith(" " * indent + "<!--") for indent in range(4))]
+    behind = "\n".join(line for n, line in lines.items() if begin and n >= begin[-1]).lstrip(" ")[4:]
+    return begin[-1] if begin and "-->" not in behind else None
+
+
+# Letters, signs and words in a folded line.
+
+
+def digit(char: str) -> bool:
+    """Whether it is a digit, of any script."""
+    return unicodedata.category(char) == "Nd"
+
+
+def only_signs(text: str) -> bool:
+    """Whether it holds no letter and no digit."""
+    return next_word(text, 0) == len(text)
+
+
+def next_word(text: str, at: int) -> int:
+    """The first place from here on with a letter or digit, or the end."""
+    while at < len(text) and unicodedata.category(text[at])[0] != "L" and not digit(text[at]):
+        at += 1
+    return at
+
+
+def word_at(text: str, at: int) -> str:
+    """The letters and digits from here to the next sign."""
+    end = at
+    while end < len(text) and next_word(text, end) == end:
+        end += 1
+    return text[at:end]
+
+
+def words(text: str) -> Iterator[Tuple[int, str]]:
+    """Each run of letters and digits, with its place."""
+    at = next_word(text, 0)
+    while at < len(text):
+        yield at, word_at(text, at)
+        at = next_word(text, at + len(word_at(text, at)))
+
+
+def list_numbers(text: str) -> List[Tuple[int, int]]:
+    """The place of each list number's digits, and of what follows them."""
+    runs = [(at, at + len(word)) for at, word in words(text) if all(map(digit, word))]
+    return [(at, end) for at, end in runs if text[end : end + 1] in (".", ")")]
+
+
+def without_number(text: str) -> str:
+    """The text without its first list number."""
+    at, end = (list_numbers(text) or [(0, 0)])[0]
+    return text[:at] + text[end:]
+
+
+def phrase_ends(text: str, at: int, parts: Sequence[str]) -> Iterator[int]:
+    """Where a phrase ends that begins at this place, one word of each part, in every way that it can be read."""
+    for word in parts[0].split():
+        end = at + len(word)
+        if word == "?":
+            yield from phrase_ends(text, at, parts[1:])
+        elif text.startswith(word, at) and len(parts) == 1 and not word_at(text, end):
+            yield end
+        elif text.startswith(word, at) and len(parts) > 1:
+            while text[end : end + 1] in (" ", "\t", "_", "-"):
+                end += 1
+            yield from phrase_ends(text, end, parts[1:])
+
+
+@functools.lru_cache(5000)
+def refusal_ends(text: str, at: int) -> List[int]:
+    """Where the refusals end that begin at this place, before which stands no letter or digit."""
+    return [end for parts in REFUSING for end in phrase_ends(text, at, parts)]
+
+
+def refuses(text: str) -> bool:
+    """Whether a refusal stands anywhere in it."""
+    return any(refusal_ends(text, at) for at, _ in words(text))
+
+
+# Markers.
+
+
+@functools.lru_cache(5000)
+def markers(text: str) -> List[Marker]:
+    """The sentinel and the mentions of a folded loose line."""
+    found, places = [], marker_places(text)
+    for (start, end), (stop, _) in zip(places, [*places[1:], (len(text), 0)]):
+        rest = text[end:stop]
+        told = next_word(rest, 0)
+        decoration, value, behind = rest.partition("<VALUE>")
+        if value and only_signs(decoration) and YES[0] not in behind and not refuses(behind):
+            continue
+        if only_signs(without_number(text[:start])):
+            found.append(sentinel(rest))
+        elif rest.startswith(YES[0], told):
+            found.append(Marker("mentions yes"))
+        elif refusal_ends(rest, told):
+            found.append(Marker("mentions no"))
+    return found
+
+
+def marker_places(text: str) -> List[Tuple[int, int]]:
+    """Where each marker begins and ends, its runs of = included."""
+    found, free = [], 0
+    at = text.find("VERDICT")
+    while at >= 0:
+        left, right = text[free:at].rstrip(BLANKS), text[at + len("VERDICT") :].lstrip(BLANKS)
+        before, after = left[len(left.rstrip("=")) :], right[: len(right) - len(right.lstrip("="))]
+        if len(before) >= 2 and len(after) >= 2:
+            start, free = free + len(left) - len(before), len(text) - len(right) + len(after)
+            found.append((start, free))
+        at = text.find("VERDICT", at + 1)
+    return found
+
+
+def sentinel(rest: str) -> Marker:
+    """A sentinel, from what follows its marker."""
+    rest = rest.rstrip(BLANKS)
+    last = rest.replace("\t", " ").split(" ")[-1]
+    token: Optional[str] = last.strip(TRIM)
+    if token and 8 <= len(token) <= 64 and all(char in "0123456789ABCDEF" for char in token):
+        rest = rest[: len(rest) - len(last)]
+    else:
+        token = None
+    value = rest.strip(TRIM)
+    begins = next_word(value, 0)
+    if value in YES:
+        return Marker("yes", token)
+    if any(phrase_ends(value, begins, NO)) and YES[0] not in value:
+        return Marker("no", token)
+    return Marker("off" if not value or (value.startswith(YES[0], begins) and not refuses(value)) else "junk", token)
+
+
+def is_bare(line: str) -> bool:
+    """Whether the line, which holds an approval, has the one shape that approves."""
+    body = line.lstrip(" ").upper()
+    text = body.lstrip("#")
+    heading = len(body) - len(text)
+    text = (text.lstrip(" ") if heading else text).lstrip("*_`")
+    if len(line) - len(body) > 3 or heading > 6 or (heading and body[heading : heading + 1] != " "):
+        return False
+    start, end = (marker_places(text) or [(1, 1)])[0]
+    rest = text[end:].replace("\t", " ")
+    for sign in TRIM:
+        rest = rest.replace(sign, " ")
+    value, *token = rest.split() or [""]
+    ascii_only = all(" " <= char <= "~" or char == "\t" for char in line)
+    return ascii_only and start == 0 and value in YES and len(token) <= 1 and "".join(token).isalnum() == bool(token)
+
+
+# Refusal lines, and the old style. The places that these give are those of the refusals found.
+
+
+@functools.lru_cache(5000)
+def is_refusal(text: str, above: str) -> bool:
+    """Whether the folded loose line is a refusal line, by itself or below that other line."""
+    line = without_boxes(text)
+    if word_at(line, next_word(line, 0)) in ("PREVIOUS", "PRIOR", "EARLIER", "FORMER"):
+        return False
+    above = without_boxes(above)
+    noun, behind = label(above)
+    below = noun == "VERDICT" and only_signs(above[behind:]) and ">" not in above[behind:]
+    before, box, _ = text.partition("[X]")
+    ticked = bool(box) and only_signs(without_number(before))
+    found = [*of_the_enum(line), *labelled(line), *in_json(line), *(unlabelled(line) if ticked or below else [])]
+    return any("[ ]" not in signs_before(line, at) for at in found)
+
+
+def without_boxes(text: str) -> str:
+    """The line with the letter of a ticked box and the digits of a list number made a sign that means nothing here."""
+    for start, end in list_numbers(text):
+        text = text[:start] + "~" * (end - start) + text[end:]
+    return text.replace("[X]", "[~]")
+
+
+def signs_before(line: str, at: int) -> str:
+    """The signs right before a place."""
+    ends = [start + len(word) for start, word in words(line[:at])]
+    return line[ends[-1] if ends else 0 : at]
+
+
+def of_the_enum(line: str) -> Iterator[int]:
+    """The line holds REQUEST_CHANGES or CHANGES_REQUESTED and nothing else, or only a label of any words before it."""
+    for at, _ in words(line):
+        ends = list(phrase_ends(line, at, NO))
+        if line[at:].startswith(("CHANGES_REQUESTED", "CHANGES-REQUESTED")):
+            ends.append(at + len("CHANGES_REQUESTED"))
+        if any(only_signs(line[end:]) for end in ends) and is_free_label(line[:at]):
+            yield at
+
+
+def is_free_label(before: str) -> bool:
+    """Whether what stands before a refusal is only signs, or a short label with its colon, or ends in VERDICT."""
+    runs = list(words(before))
+    if not runs:
+        return True
+    start, (last, word) = runs[0][0], runs[-1]
+    inner, behind = before[start : last + len(word)], before[last + len(word) :]
+    short = len(inner) <= 40 and all(char in "_-/ " or not only_signs(char) for char in inner)
+    return short and (":" in behind or "=" in behind or word == "VERDICT")
+
+
+def labelled(line: str) -> Iterator[int]:
+    """The line begins with a verdict or decision label, a sign that ends it, and a refusal."""
+    noun, behind = label(line)
+    at = next_word(line, behind)
+    if noun and any(sign in line[behind:at] for sign in ":=-|"):
+        alone = any(only_signs(line[end:]) for end in refusal_ends(line, at))
+        reasoned = refusal_ends(line, at) if noun == "VERDICT" else phrase_ends(line, at, NO)
+        if alone or any(is_refusing_end(line, end) for end in reasoned):
+            yield at
+
+
+def label(line: str) -> Tuple[str, int]:
+    """The noun of the label that begins the line, and the place behind it; "" where there is none."""
+    begins = next_word(line, 0)
+    if ">" not in line[:begins]:
+        for at, word in itertools.islice(words(line), 4):
+            if word in ("VERDICT", "DECISION", "RECOMMENDATION"):
+                return word, at + len(word)
+            if word not in LABEL_WORDS:
+                break
+    return "", 0
+
+
+def unlabelled(line: str) -> Iterator[int]:
+    """The line begins with a refusal."""
+    at = next_word(line, 0)
+    if ">" not in line[:at] and any(is_refusing_end(line, end) for end in refusal_ends(line, at)):
+        yield at
+
+
+def is_refusing_end(line: str, end: int) -> bool:
+    """Whether a refusal that ends here is meant: nothing follows, or a sign or word that begins its reason."""
+    at = next_word(line, end)
+    signs = line[end:at].replace("\t", " ")
+    reason = word_at(line, at) in ("BECAUSE", "UNTIL", "UNLESS", "SINCE")
+    return at == len(line) or reason or any(sign in signs for sign in (*",;:.!?([|", "- ", " -"))
+
+
+def in_json(line: str) -> Iterator[int]:
+    """The line holds a verdict that refuses, as JSON writes it."""
+    rest = line
+    while '"VERDICT"' in rest:
+        rest = rest.split('"VERDICT"', 1)[1]
+        value = rest.lstrip(BLANKS)[1:].lstrip(BLANKS)
+        at = len(line) - len(value) + 1
+        if rest.lstrip(BLANKS).startswith(":") and value.startswith('"'):
+            yield from [at for end in refusal_ends(line, at) if line[end : end + 1] == '"']
+
+
+@functools.lru_cache(5000)
+def states(text: str, verdict: Sequence[str]) -> bool:
+    """Whether the folded line states this verdict in the old style, behind the word VERDICT."""
+    for start in [at + len(word) for at, word in words(text) if word == "VERDICT"]:
+        at = next_word(text, start)
+        if at - start <= 16 and not text[start:at].strip(" \t`:=*#>|.-~"):
+            tails = [text[end:].lstrip("_") for end in phrase_ends(text, at, verdict)]
+            if not all(word_at(tail, 0) for tail in tails):
+                return True
+    return False
+
+
+# --- Reports to read ------------------------------------------------------------------------------
+#
+# The one generator: all short reports out of LINES, and random ones out of everything below, with damage. It serves
+# the statements here, .ci/model.py and .ci/fuzz.py. The same seed gives the same reports.
+
+# fmt: off
+LINES = (
+    "", " \t\r", FINE, A, f"{A} {T}", f"{A} {OTHER}", "## **== verdict\t== Approve.**", f"  `=== VERDICT ===  approve: {T.upper()}`",
+    f"> {A}", f"\u200b{A} {T}", f"50%\r{A}", f"\x1b[32m{M} \x1b[1;4mAPPROVE\x1b[m", f"1. \uff1d\uff1d{M} REQUEST CHANGES ({OTHER})",
+    f"{R}, it leaks", f"{M} LGTM", f"{M} <VALUE>", M, f"{A}_WITH_NITS", f"I say {M} `APPROVE`", f"I say {M} not APPROVE",
+    f"I end with the {M} line.", "> Verdict: APPROVE", "**Verdict** \u2014 `REQUEST-CHANGES`", "VERDICT: APPROVE_WITH_NITS",
+    "[x] REQUEST_CHANGES", "- [ ] REQUEST_CHANGES", "Verdict: REJECT, it leaks.", "## Verdict", "**BLOCKED** - it leaks",
+    "[x] REVISE - it leaks", '{"verdict":"rejected"}', "Previous verdict: REQUEST_CHANGES", "Decision: REQUEST_CHANGES (2)",
+    "```", "````text", "~~~ `note`", "  ~~~~ ", "<!-- note", "done -->", "---", "\x1b[0m", "\ufeff",
+)
+CALM = ("", "", FINE, "Paths: fine.", "- one\ttwo", "| a | b |", "> quoted", "```\nx = 1\n```", "~~~~ py\n```\n~~~~", "<!-- a\nb -->")
+APPROVALS = (A, A, f"{A} {T}", f"{A} {T}", "**=== Verdict === approve**", f"   __{M}: APPROVE:\t{T.upper()} **", "# ==VERDICT== `APPROVE`.")
+
+# A line slot by slot, each with right and nearly right fillings; a function draws one.
+LEADS = ("", "", "", " ", "   ", "    ", "\t", "# ", "#", "###### ", "####### ", "**", "`", "> ", "- ", "_", "+", "| ")
+ITEMS = ("", "", "", "1. ", "12)", "1.2. ", "1. 2) ", "a. ", "3.a", "\u0663. ", "[x] ", "[X]", "[ ] ", "[ ]", "[y] ", "[x] [ ] ", "[ ][x]")
+MARKERS = (M, M, M, "== verdict\t==", "=VERDICT==", "==VERDICT=", "===VERDICTS===", "==VERDICT==VERDICT==", "==VERDICT====VERDICT==")
+GAPS = ("", " ", "  ", "\t", " **", "** ", ": ", ":", ".", "_", " (", " - ", "=" * 15, "=" * 16, "=" * 17)
+VALUES = ("APPROVE", "approve", "REQUEST_CHANGES", "request changes", "REQUEST - CHANGES", "CHANGES_REQUESTED", "CHANGES-REQUESTED",
+          "CHANGES REQUESTED", "LGTM", "", "<VALUE>", "VALUE>", "< VALUE>", "<value> APPROVE", "<value> reject")
+TOKENS = ("", "", "", T, T.upper(), OTHER, "abcdef1", "abcdef12", "ab" * 32, "ab" * 32 + "c")
+TAILS = ("", "", "", " ", "\t", "**", ".", "_", ")", "!", "_x", "_ ", " x", "_1.", "1.", " 2)", "[x]", "\u200b", ",", "S")
+LABELS = ("Verdict", "final verdict", "Our final, overall VERDICT", "The final code review verdict", "Decision", "Merge recommendation",
+          "REVIEW - DECISION", "old verdict", "Urteil", "My_verdict", "a/b-c", "a" * 40, "a" * 41, "b " * 16 + "verdict", "a\tb", "x-")
+DATES = ("", "", "", "", "", "Previous ", "PRIOR ", "Earlier: ", "- former ", "Previously ", "previous_", "The earlier ")
+SIGNS = (": ", ": ", "=", "**: **", " : ", ":**", " - ", " -> ", " | ", " ", "", "\uff1a", ":1. ", "1.:", ": [x] ", ": [ ] ", ".", "_", ": `", ": \"")
+ENDS = ("", "", ".", "**", ", it leaks", " (2 blockers)", ": x", "! x", " [P1] x", " | drops rows |", " - x", "- x", " -x", "-x", "\u2014x", " \u2014 x",
+        " because x", " UNTIL x", " until, x", " unlessx", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x")
+JSON = ('{"n":2, "verdict":', '"verdict" : ', '"verdict"\t:', '"verdict" ', "'verdict':", '"verdicts":', '\\"verdict\\": ', '"my verdict":', "[ ] \"verdict\":")
+QUOTES = ('"', '"', '"', "'", '\\"', '" ', "\u201c", "")
+FENCES = ("```", "```", "``", "````", "~~~", "~~~~", "~~", "`~~", "<!--", "<!--", "<!-", "<!---", "-->", "--")
+INFOS = ("", "", "", " ", "\t", " py", "`", " `", "~", ">", "->", "-->", " x -->", "\r", "\u00a0", "\f", " verdict: approve")
+PIECES = (
+    "===", "==", "=", "VERDICT", M, M + " ", "APPROVE", "REQUEST_CHANGES", "REQUEST", "CHANGES", "NOT", "REJECT", "LGTM", " ", " ", " ", "\t", "_", "-", ":",
+    ".", "*", "`", "/", "|", "> ", "# ", "1.", "2)", "12", "[x]", "[ ]", "(", ")", "<VALUE>", "<", ">", "!", "\\", "\u2014", "\uff1a", T, OTHER, "x",
+    "Final ", "Verdict: ", "Decision: ", "```", "~~~", "<!--", "-->", "\u5224\u5b9a", "\r", "\u200b", "\u0301", "\u2028", "\x1b[1m", "\n", "\n", "\n",
+)
+# Reports with a place, the @, where each character in turn may stand.
+SWEEPS = (
+    "\x1b[@m" + A, A + "\n@", "@" + A, "   @" + A, "#@" + A, "#@ " + A, "x@" + A, "===@VERDICT=== APPROVE", "===VERDICT@=== APPROVE",
+    M + "@APPROVE", M + " @APPROVE", A + "@", A + " @", A + "@" + T, A + " @" + T, A + "@ " + T, A + " " + T + "@", A + " @" + T[1:],
+    R + "@", R + " @", R + "@APPROVE", M + "@REQUEST_CHANGES", M + " REQUEST@CHANGES", R + "@" + T, M + "@ LGTM", M + "@",
+    "@" + M + " LGTM", "1@" + M + " LGTM", "@." + M + " LGTM", "1.@" + M + " LGTM", "1@." + M + " LGTM", A + ":@@@@@@@@ ", A + ":@" + T[1:],
+    "x " + M + "@APPROVE\n" + A, "x " + A + "@\n" + A, "x " + M + " NOT@APPROVE\n" + A, "x " + M + " REJECT@\n" + A,
+    M + "@<value>\n" + A, M + " <value@\n" + A, M + " <value>@REJECT", "VERDICT@APPROVE", "VERDICT@REQUEST_CHANGES", "VERDICT:@APPROVE",
+    "@VERDICT: APPROVE", "VERDICT: APPROVE@", "VERDICT: APPROVE_@", "VERDICT: REQUEST@CHANGES", "REQUEST@CHANGES\n" + A,
+    "CHANGES@REQUESTED\n" + A, "@REQUEST_CHANGES\n" + A, "REQUEST_CHANGES@\n" + A, "REQUEST_CHANGES 1@\n" + A, "1@ REQUEST_CHANGES\n" + A,
+    "[@] REQUEST_CHANGES\n" + A, "[x@ REJECT, x\n" + A, "@[x] REJECT, x\n" + A, "[x]@REJECT, x\n" + A, "[ @ REQUEST_CHANGES\n" + A,
+    "[ ]@REQUEST_CHANGES\n" + A, "FINAL@ANSWER: REQUEST_CHANGES\n" + A, "FINAL ANSWER@ REQUEST_CHANGES\n" + A, "@VERDICT - REQUEST_CHANGES\n" + A,
+    "FINAL VERDICT@REQUEST_CHANGES\n" + A, "A@: REQUEST_CHANGES\n" + A, "@VERDICT: REJECT\n" + A, "FINAL@VERDICT: REJECT\n" + A,
+    "VERDICT@REJECT\n" + A, "VERDICT: REJECT@\n" + A, "VERDICT: REJECT@x\n" + A, "VERDICT: REJECT @x\n" + A, "VERDICT: REJECT@ x\n" + A,
+    "VERDICT: NO@GO\n" + A, "VERDICT: DON@T SHIP\n" + A, "VERDICT: NOT READY@FOR MERGE\n" + A, "VERDICT: REJECT BECAUSE@x\n" + A,
+    "VERDICT@\nREJECT, x\n" + A, "@VERDICT\nREJECT, x\n" + A, "VERDICT\n@REJECT, x\n" + A, "VERDICT\n@\nREJECT, x\n" + A,
+    '@verdict":"reject"\n' + A, '"verdict"@:"reject"\n' + A, '"verdict"@"reject"\n' + A, '"verdict":"@reject"\n' + A,
+    '"verdict":"reject@"\n' + A, "@PREVIOUS VERDICT: REJECT\n" + A, "PREVIOUS@VERDICT: REJECT\n" + A, "VERDICT: REQUEST\\@CHANGES\n" + A,
+    "``@\n" + A, "@```\n" + A, "   @```\n" + A, "```@\n" + A, "```\n```@\n" + A, "```\n@```\n" + A, "<!-@\n" + A, "@<!--\n" + A,
+    "<!-- --@\n" + A, "```\nx\n```@\nVERDICT: REQUEST_CHANGES",
+)
+# Characters for damage: hidden, imitating, wide, cutting, colouring, impossible.
+STRANGE = (
+    "\u200b", "\u00ad", "\ufeff", "\u202e", "\u0301", "\u20dd", "\u0903", "\x00", "\x07", "\u115f", "\u2800", "\u3164", "\uffff", "\u0435", "\u03f9", "\u03f2",
+    "\uff1d", "\uff36", "\uff1a", "\u00a0", "\u3000", "\u1680", "\u2488", "\u00df", "\u0131", "\u017f", "\u0660", "\u216b", "\u00bd", "\u3007", "\uac00", "\uff3b",
+    "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u2028", "\u2029", "\r\n", "\n", "\x1b", "\x1b[0m", "\x1b[38;5:1m", "\x1b[K", "\x1b[?1m", "\x1b[",
+    "\ud800", "\U0001f600", " ", "\t", "=", "_", "*", "`", ":", ".", "-", ">", "|", "#", "1", "x", "\\", "\\", "/", ",", "(", "[", "\"", "'", "\u2019",
+)
+# fmt: on
+
+
+def refusal(chance: random.Random) -> str:
+    """A refusal of the list, mostly whole, its words well or badly joined."""
+    parts = chance.choice(REFUSING)
+    words = [chance.choice(part.split()) for part in parts if chance.random() > 0.05]
+    joint = chance.choice((" ", " ", " ", "", "_", "-", " - ", "\\_", "\t", "/", ".", "1."))
+    text = joint.join(word for word in words if word != "?")
+    return chance.choice((text, text.lower(), text.capitalize()))
+
+
+Slot = Union[Sequence[str], Callable[[random.Random], str]]
+SHAPES: Tuple[Tuple[Slot, ...], ...] = (
+    (LEADS, ITEMS, MARKERS, GAPS, VALUES, GAPS, TOKENS, TAILS),
+    (LEADS, MARKERS[:2], GAPS[:6], VALUES[:2], GAPS[:6], TOKENS, TAILS[:8]),
+    (("", "x ", "1. "), MARKERS, GAPS, refusal, ENDS, TOKENS),
+    (LEADS, ITEMS, DATES, LABELS, SIGNS, ITEMS, VALUES[2:8], TAILS),
+    (LEADS, DATES, LABELS[:8], SIGNS, refusal, ENDS),
+    (LEADS, ITEMS, LABELS, SIGNS, ITEMS, refusal, ENDS),
+    (LEADS, LABELS[:4], SIGNS, ("\n", "\n\n", "\n \n", "\f"), LEADS, ITEMS, refusal, ENDS),
+    (LEADS, ITEMS, refusal, ENDS),
+    (JSON, QUOTES, refusal, QUOTES, ENDS),
+    (ITEMS, VALUES, GAPS, LABELS[:4], GAPS, VALUES, TAILS),
+    (LEADS[:7], FENCES, INFOS),
+)
+
+
+def shaped(chance: random.Random) -> str:
+    """A line that is, or nearly is, what a rule looks for."""
+    return "".join(slot(chance) if callable(slot) else chance.choice(slot) for slot in chance.choice(SHAPES))
+
+
+def damaged(chance: random.Random, text: str) -> str:
+    """The text with one to three characters put in, taken out, or replaced, some by what looks like them."""
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randint(0, len(text))
+        twins = [twin for twin, char in TWINS.items() if char == text[at : at + 1].upper()] or STRANGE
+        new = chance.choice((chance.choice(STRANGE), chance.choice(twins), chance.choice(PIECES), ""))
+        text = text[:at] + new + text[at + chance.randint(0, 1) :]
+    return text
+
+
+def random_line(chance: random.Random) -> str:
+    """A line that is not calm: a shape, a known line, or pieces in any order."""
+    pieces = "".join(chance.choices(PIECES, k=chance.randint(1, 9)))
+    return chance.choice((shaped(chance), shaped(chance), shaped(chance), chance.choice(LINES), pieces))
+
+
+def random_report(chance: random.Random) -> str:
+    """A report of a few lines, mostly with few markers, often with an approval as its last line."""
+    if chance.random() < 0.1:
+        return chance.choice(SWEEPS).replace("@", chr(chance.randrange(chance.choice((0x80, 0x3000, 0x110000)))))
+    wild = chance.choice((0.2, 0.5, 0.9))
+    many = range(chance.choice((0, 1, 1, 2, 3, 5, 9)))
+    lines = [random_line(chance) if chance.random() < wild else chance.choice(CALM) for _ in many]
+    lines += [chance.choice(APPROVALS)] if chance.random() < 0.6 else []
+    lines = [damaged(chance, line) if chance.random() < 0.08 else line for line in lines]
+    lines += chance.choice((*[()] * 6, ("",), (" \t", ""), ("---",), ("x",)))
+    return chance.choice(("", "", "", "", "\ufeff", "\x1b[0m\ufeff")) + chance.choice(("\n", "\n", "\r\n")).join(lines)
+
+
+def random_reports(seed: object, number: Optional[int] = None) -> Iterator[str]:
+    """So many random reports, or without end."""
+    chance = random.Random(str(seed))
+    return (random_report(chance) for _ in (itertools.count() if number is None else range(number)))
+
+
+def short_reports(length: int, share: int = 0, shares: int = 1) -> Iterator[str]:
+    """All reports of so many of LINES, or a share of them, in an order that is spread over all: a part is a sample."""
+    total = len(LINES) ** length
+    step = next(step for step in itertools.count(int(total * 0.618) | 1) if math.gcd(step, total) == 1)
+    for turn in range(share, total, shares):
+        digits = turn * step % total
+        yield "\n".join(LINES[digits // len(LINES) ** place % len(LINES)] for place in range(length))
+
+
 # --- What must hold for every report --------------------------------------------------------------
 #
-# Reports are made in two ways: all that up to four lines out of KINDS make, and random ones out of
-# FRAGMENTS, from a fixed seed. That time is linear in the length, and how fast it is, a test that
-# asserts no time cannot say; that each hostile shape is read at all, and rightly, it can.
+# Each statement of the contract is a function of any report, a token and a source of chance, so that .ci/fuzz.py can
+# hold it against texts that no one here thought of. Time is not asserted: .ci/bench.py measures it.
 
 APPROVED = next(rule for rule in RULES if rule.verdict == APPROVE)
 COLOUR = re.compile("\x1b\\[[0-9;:]*m")
-
-# A kind of line, and what a reader makes of it.
-KINDS: Dict[str, Tuple[str, ...]] = {
-    "": (),
-    A: ("sentinel", "approval", "bare"),
-    "> " + A: ("sentinel", "approval"),
-    "1. " + R: ("sentinel", "refusal"),
-    M + " LGTM": ("sentinel", "stranger"),
-    "It says " + A: ("mention", "weak approve"),
-    "## Verdict: request changes": ("old block", "weak block"),
-    "Decision: REQUEST_CHANGES": ("old block",),
-    "The old VERDICT: APPROVE": ("weak approve",),
-    "```": ("fence",),
-    "<!--": ("comment",),
-    "-->": ("comment end",),
-}
-MORE_KINDS: Dict[str, Tuple[str, ...]] = {
-    **KINDS,
-    FINE: (),
-    f"{A} {T}": ("sentinel", "approval", "bare", "token"),
-    f"**{M}** : `approve` {T.upper()}": ("sentinel", "approval", "bare", "token"),
-    "# ===\tverdict=== **Approve**": ("sentinel", "approval", "bare"),
-    f"| {R} | {T}": ("sentinel", "refusal"),
-    f"It says {R}.": ("mention", "weak block"),
-    M + " <value>": (),
-    f"The {M} line": (),
-    "~~~": ("tildes",),
-    "  <!-- x -->": ("comment", "comment end"),
-    "Gr\u00f6\u00dfe\x0cVERD\u0406CT: APPROVE": ("weak approve",),
-}
+BLOCKS = [
+    R,
+    "> " + R,
+    "1) `" + R + "`",
+    "<" + R,
+    "\u200b".join(R),
+    R + " because it leaks",
+    f"{M} - REQUEST\\_CHANGES: x",
+]
+BLOCKS += ["\t| ==VERDICT== request\u2011changes | " + T]
 
 
-def expected(lines: Sequence[str], token: Optional[str] = None) -> Tuple[str, Optional[int]]:
-    """Rule and line for a report out of kinds, worked out from the kinds alone, without looking at text."""
-    at: Dict[str, List[int]] = collections.defaultdict(list)
-    fence, opened, comment = "", 0, 0
-    for number, line in enumerate(lines, 1):
-        kinds = MORE_KINDS[line]
-        for kind in kinds:
-            at[kind] += [] if fence and kind.startswith("weak") else [number]
-        if kinds in (("fence",), ("tildes",)) and fence in ("", kinds[0]):
-            fence, opened = ("", 0) if fence else (kinds[0], number)
-        comment = 0 if "comment end" in kinds else number if "comment" in kinds else comment
-    end = max((number for number, line in enumerate(lines, 1) if line), default=0)
-    first = at["approval"][:1]
-    faults = [
-        ("blocked", at["refusal"]),
-        ("unknown-value", at["stranger"]),
-        ("repeated", first and sorted(at["sentinel"] + at["mention"])[1:]),
-        ("not-last", [number for number in first if number != end]),
-        ("not-bare", [number for number in first if number not in at["bare"]]),
-        ("contradicted", first and at["old block"]),
-        ("wrong-token", [number for number in first if (number in at["token"]) != (token is not None)]),
-        ("open-block", first and not token and sorted(filter(None, [opened, comment]))),
-        ("approved", first),
-        ("weak-both", at["weak block"] and at["weak approve"] and sorted(at["weak block"] + at["weak approve"])),
-        ("weak-block", at["weak block"]),
-        ("weak-approve", at["weak approve"]),
-    ]
-    return next(((rule, numbers[0]) for rule, numbers in faults if numbers), ("not-stated", None))
+class Broken(AssertionError):
+    """A statement that does not hold."""
 
 
-def bare(line: str, token: Optional[str]) -> bool:
-    """Whether a line is the one shape that approves, taken off from both ends without an expression."""
-    if line.strip(" \t\n\r") != line.strip() or not all(" " <= c <= "~" or c == "\t" for c in line):
-        return False
-    rest = line.lstrip(" ")
-    if len(line) - len(rest) > 3:
-        return False
-    if rest.startswith("#"):
-        signs = len(rest) - len(rest.lstrip("#"))
-        rest = rest.lstrip("#")
-        if signs > 6 or not rest.startswith(" "):
-            return False
-        rest = rest.lstrip(" ")
-    fenced = rest.startswith("```") and "`" not in rest.lstrip("`")
-    left, verdict, right = rest.lstrip("*_`").upper().partition("VERDICT")
-    value = right.lstrip(" \t")
-    signs_right = len(value) - len(value.lstrip("="))
-    if not verdict or left.rstrip(" \t").strip("=") or left.count("=") < 2 or signs_right < 2:
-        return False
-    words = value.lstrip("=").strip(" \t*_`:.").replace("\t", " ").split(" ")
-    if token and len(words) > 1:
-        between = "".join(words[1:-1]).strip("*_`:.")
-        return [words[0].rstrip("*_`:."), between, words[-1].strip("*_`:.")] == ["APPROVE", "", token.upper()]
-    return not token and words == ["APPROVE"] and not fenced
+def holds(condition: object, statement: str, report: str, token: Optional[str]) -> None:
+    """Raise Broken unless the condition is true."""
+    if not condition:
+        raise Broken(f"{statement}, token {token}\n{report!a}\n{shown(report)}")
 
 
-# fmt: off
-FRAGMENTS = (
-    "=", "==", "VERDICT", "===VERDICT===", "APPROVE", "REQUEST_CHANGES", "LGTM", "<value>", "<!--", "-->", "```", "~~~",
-    " ", "\t", "\n", "\n", "\n", "\r\n", "\r", "\x0c", "\u2028", "\x85", "\x00", "\u200b", "\u0301", "\ufeff", "\ud800",
-    "`", "*", "_", ":", ".", "#", ">", "-", "|", "[x]", "1.", "a", "\u00e9", "\u0410", "\uff1d", "\U0001f680",
-    "\x1b[1m", T, f"\n{A}", f"\n{A}\n", f"\n{A} {T}", f"\n{R}\n", f"\n{OLD_BLOCK}\n", OLD_APPROVE, FINE,
-)
-BLOCKS = (R, "> " + R, "1) `" + R + "`", "<" + R, "\t| ==VERDICT== request\u2011changes | " + T, "\u200b".join(R))
+def agreed(report: str, token: Optional[str]) -> Reading:
+    """The reading, once the second one is the same, and the rule that approves says the same by itself."""
+    got, want = read_verdict(report, token), second_reading(report, token)
+    holds((got.rule, got.line) == want, f"{got.rule}, {got.line} is not the second reading's {want}", report, token)
+    alone = bool(APPROVED.holds(verdict_contract._read(report, token)))
+    holds(alone == (got.verdict == APPROVE), "approved, by itself, is the verdict", report, token)
+    COUNTED["reports read in two ways"] += 1
+    return got
+
+
+def one_rule_approves(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 1; and no other order or choice of the rules approves where they do not."""
+    facts, got = verdict_contract._read(report, token), agreed(report, token)
+    some = chance.sample(RULES, chance.randint(1, len(RULES)))
+    other = next((rule.verdict for rule in some if rule.holds(facts)), None)
+    holds(other != APPROVE or got.verdict == APPROVE, "no other order approves more", report, token)
+
+
+def a_refusal_blocks(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 2."""
+    lines = report.split("\n")
+    lines.insert(chance.randint(0, len(lines)), chance.choice(BLOCKS) + chance.choice(("", "\r")))
+    other = "\n".join(lines)
+    holds(agreed(other, token).rule == "blocked", "a refusal anywhere blocks", other, token)
+
+
+def nothing_may_follow(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 3."""
+    if agreed(report, token).verdict == APPROVE:
+        more = chance.choice((shaped(chance), chance.choice(STRANGE), chance.choice(PIECES)))
+        if COLOUR.sub("", more).strip(" \t\r\n"):
+            other = f"{report}\n{more}"
+            holds(agreed(other, token).verdict != APPROVE, "nothing may follow an approval", other, token)
+        for blank in ("\n", "\n \t\n", "\n\r", "\n\x1b[0m", "\r\n\r\n"):
+            holds(find_verdict(report + blank, token) == APPROVE, "blanks may follow", report + blank, token)
+
+
+def the_token_is_needed(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 4."""
+    plain = COLOUR.sub("", report)
+    if find_verdict(plain, T) == APPROVE:
+        end = plain.lower().rindex(T) + len(T)
+        for stop in (end - 1, chance.randrange(max(0, end - 50), end), chance.randrange(end)):
+            holds(agreed(plain[:stop], T).verdict != APPROVE, "no prefix approves", plain[:stop], T)
+    elif T not in plain.lower():
+        holds(find_verdict(report, T) != APPROVE, "no approval without the token", report, T)
+
+
+def the_prompt_changes_nothing(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 5."""
+    rule = prompt_rule(token)
+    holds(agreed(rule, token) == Reading(None, "not-stated", None), "the prompt states nothing", rule, token)
+    if not COLOUR.sub("", report).startswith("\ufeff"):
+        want, other = read_verdict(report, token), f"{rule}\n{report}"
+        line = want.line and want.line + rule.count("\n") + 1
+        holds(agreed(other, token) == want._replace(line=line), "the prompt above changes nothing", other, token)
+
+
+def line_ends_change_nothing(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 6, of a report without escapes and with none but plain line ends."""
+    plain = re.sub("\r+(\n|$)", "\\1", report.replace("\x1b", "")).lstrip("\ufeff")
+    at, crlf = chance.randint(0, len(plain)), plain.replace("\n", "\r\n")
+    want = agreed(plain, token)
+    for other in (
+        *(crlf, plain + "\r", crlf + "\r", "\ufeff" + plain, "\x1b[1;31m\ufeff" + plain, plain + " \t"),
+        *(plain[:at] + "\x1b[0m" + plain[at:], "\x1b[4:3m".join(crlf), plain.replace("\n", " \t\n")),
+    ):
+        holds(read_verdict(other, token) == want, f"line ends and colours leave {want}", other, token)
+
+
+STATEMENTS = (
+    one_rule_approves, a_refusal_blocks, nothing_may_follow, the_token_is_needed, the_prompt_changes_nothing,
+    line_ends_change_nothing,
+)  # fmt: skip
 
 # A shape that is repeated until it is long, above an approval, by the rule that must then decide.
 HUGE = {
     "blocked": [R + "\n"],
     "unknown-value": [M, "==VERDICT", "=" * 9 + "VERDICT" + "=" * 9],
+    "contradicted": ["VERDICT: REQUEST_CHANGES\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c", '"verdict":"reject'],
     "repeated": [A + "\n", "a" + A],
-    "contradicted": [OLD_BLOCK + "\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c"],
     "open-block": ["`", "~", "``` \n", "<!--\n", "````\n```\n", "~~~ `\n"],
     "approved": [
-        "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85",
-        "REQUEST_CHANGES ", "1.", "[x]", "a: ", "a-", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>",
-        "\ufeff", "-->\n", "```\n```\n",
+        "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85", "\\", "_", "-",
+        "REQUEST_CHANGES ", "REJECT ", "not ", "can not be ", "needs more ", "request-", "1.", "[x]", "[ ] ", "a: ", "a-", "final ",
+        "verdict: reject ", "verdict: reject x\n", "the final verdict ", "> verdict: reject x\n", "[x] reject x\n", "- [ ] reject\n",
+        "## Verdict\n\n", '"verdict":', '{"verdict":"no"}\n', "previous ", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>",
+        "<value>", "\ufeff", "-->\n", "```\n```\n",
     ],
-}
+}  # fmt: skip
 # Where a character is put into an approval, and those that may stand there; any other must spoil it.
 PLACES = [
     (A, "", "\t\n\r *.:_`"), ("", A, "\n\ufeff *=_`"), (M, "APPROVE", "\t *.:=_`"), (M + " APP", "ROVE", ""),
     ("===", "VERDICT=== APPROVE", "\t ="), ("===VERDICT", "=== APPROVE", "\t ="), ("=", "=VERDICT=== APPROVE", "="),
-]
-# fmt: on
-
-
-def wild_reports(seed: int, number: int, longest: int = 12) -> Iterator[str]:
-    """Random reports out of FRAGMENTS, the same in every run; every second one ends in an approval."""
-    chance = random.Random(seed)
-    for turn in range(number):
-        report = "".join(chance.choices(FRAGMENTS, k=chance.randint(1, longest)))
-        yield report if turn % 2 else f"{report}\n{A}" + chance.choice(("", " " + T))
-        COUNTED["random reports"] += 1
-
-
-def kind_reports(seed: int, number: int) -> Iterator[List[str]]:
-    """Random reports out of MORE_KINDS, mostly with few markers, so that the later rules are reached."""
-    chance = random.Random(seed)
-    quiet = [line for line, kinds in MORE_KINDS.items() if "sentinel" not in kinds and "mention" not in kinds]
-    for _ in range(number):
-        body = chance.choices(quiet, k=chance.randint(0, 9)) + chance.choices(list(MORE_KINDS), k=chance.randint(0, 1))
-        chance.shuffle(body)
-        yield body + chance.choices(list(MORE_KINDS), k=chance.randint(0, 2))
-        COUNTED["random reports"] += 1
-
-
-def approved_reports(seed: int, number: int, token: Optional[str] = None) -> List[str]:
-    """Random reports that are approved."""
-    reports = itertools.chain(wild_reports(seed, number), ("\n".join(lines) for lines in kind_reports(seed, number)))
-    found = [report for report in reports if find_verdict(report, token) == APPROVE]
-    assert len(found) > 20, "too few to say anything"
-    return found
-
-
-# Each shape with every ASCII character in turn for the @: the rule, and with exactly which characters it holds.
-ALNUM = string.digits + string.ascii_letters
-CUT = "\v\f\r\x1c\x1d\x1e"
-UNSEEN = "".join(map(chr, [*range(9), *range(14, 28), 31, 127]))
-SIGNS = string.punctuation
-ANY = "".join(map(chr, range(128)))
-NO_HEX = "".join(set(string.ascii_letters) - set(string.hexdigits))
-SWEEPS = [
-    ("\x1b[@m" + A, None, "approved", "0123456789:;"),
-    (A + "\n@", None, "approved", " \t\r\n"),
-    ("@" + A, None, "approved", "\n *_`="),
-    ("@" + A, None, "weak-approve", ALNUM),
-    ("   @" + A, None, "approved", "\n*_`="),
-    ("#@" + A, None, "approved", "\n "),
-    ("#@ " + A, None, "approved", "\n #"),
-    ("x@" + A, None, "not-bare", CUT),
-    ("===@VERDICT=== APPROVE", None, "approved", " \t="),
-    ("===@VERDICT=== APPROVE", None, "not-bare", UNSEEN),
-    ("===VERDICT@=== APPROVE", None, "approved", " \t="),
-    ("===VERDICT@=== APPROVE", None, "not-bare", UNSEEN),
-    (M + "@APPROVE", None, "approved", " \t*_`:.="),
-    (M + "@APPROVE", None, "not-bare", UNSEEN),
-    (A + "@", None, "approved", " \t*_`:.\r\n"),
-    (A + "@", None, "not-bare", UNSEEN + CUT.replace("\r", "")),
-    (A + "@" + T, T, "approved", " \t"),
-    (A + " @" + T, T, "approved", " \t*_`:."),
-    (A + " @" + T, T, "wrong-token", string.hexdigits),
-    (A + "@ " + T, T, "approved", " \t*_`:."),
-    (A + " " + T + "@", T, "approved", " \t*_`:.\r\n"),
-    (A + " " + T + "@", T, "wrong-token", string.hexdigits),
-    (A + " @" + T[1:], None, "wrong-token", string.hexdigits + " \t*_`:."),
-    (R + "@", None, "unknown-value", ALNUM),
-    (M + "@REQUEST_CHANGES", None, "unknown-value", ALNUM + CUT + "\n"),
-    (M + " REQUEST@CHANGES", None, "blocked", " \t-_" + UNSEEN),
-    (R + "@" + T, None, "blocked", " \t\n" + CUT),
-    (R + " @" + T, None, "unknown-value", NO_HEX),
-    (R + "@ " + T, None, "unknown-value", ALNUM),
-    (R + " " + T + "@", None, "unknown-value", NO_HEX),
-    ("@" + M + " LGTM", None, "not-stated", ALNUM),
-    ("1@" + M + " LGTM", None, "unknown-value", ".)\n" + CUT),
-    ("@." + M + " LGTM", None, "not-stated", string.ascii_letters),
-    ("1.@" + M + " LGTM", None, "not-stated", ALNUM),
-    ("1@." + M + " LGTM", None, "unknown-value", ".)\n" + CUT + UNSEEN + string.digits),
-    ("x " + M + "@APPROVE\n" + A, None, "approved", ALNUM + CUT + "\n"),
-    ("x " + A + "@\n" + A, None, "approved", ALNUM),
-    ("x " + A + "_@\n" + A, None, "approved", ALNUM),
-    ("x " + M + " REQUEST@CHANGES\n" + A, None, "repeated", " \t-_" + UNSEEN),
-    (M + "@<value>\n" + A, None, "unknown-value", ALNUM + CUT + "\n"),
-    (M + " <value@\n" + A, None, "approved", ">"),
-    ("VERDICT@APPROVE", None, "weak-approve", " \t`:=*#>|.~-"),
-    ("VERDICT@REQUEST_CHANGES", None, "weak-block", " \t`:=*#>|.~-"),
-    ("VERDICT:@APPROVE", None, "weak-approve", " \t`:=*#>|.~-" + UNSEEN),
-    ("@VERDICT: APPROVE", None, "not-stated", ALNUM),
-    ("VERDICT: APPROVE@", None, "not-stated", ALNUM),
-    ("VERDICT: APPROVE_@", None, "not-stated", ALNUM),
-    ("VERDICT: REQUEST@CHANGES", None, "weak-block", " \t-_" + UNSEEN),
-    ("REQUEST@CHANGES\n" + A, None, "contradicted", " \t-_" + UNSEEN),
-    ("@REQUEST_CHANGES\n" + A, None, "approved", ALNUM),
-    ("REQUEST_CHANGES@\n" + A, None, "approved", ALNUM),
-    ("[@] REQUEST_CHANGES\n" + A, None, "approved", ALNUM.replace("X", "").replace("x", "")),
-    ("1@ REQUEST_CHANGES\n" + A, None, "contradicted", ".):=\n" + CUT),
-    ("@. REQUEST_CHANGES\n" + A, None, "approved", string.ascii_letters),
-    ("REQUEST_CHANGES 1@\n" + A, None, "contradicted", ".)"),
-    ("FINAL@ANSWER: REQUEST_CHANGES\n" + A, None, "approved", "".join(set(SIGNS) - set("_-/")) + "\t"),
-    ("FINAL ANSWER@ REQUEST_CHANGES\n" + A, None, "contradicted", ":=\n" + CUT),
-    ("FINAL@VERDICT - REQUEST_CHANGES\n" + A, None, "contradicted", "_-/ \n" + CUT),
-    ("@VERDICT - REQUEST_CHANGES\n" + A, None, "approved", ALNUM),
-    ("FINAL VERDICT@REQUEST_CHANGES\n" + A, None, "contradicted", SIGNS + " \t\n" + CUT),
-    ("A:@REQUEST_CHANGES\n" + A, None, "approved", ALNUM),
-    ("A@: REQUEST_CHANGES\n" + A, None, "contradicted", ANY),
-    ("@: REQUEST_CHANGES\n" + A, None, "contradicted", ANY),
-    ("``@\n" + A, None, "open-block", "`"),
-    ("@```\n" + A, None, "open-block", "\n `"),
-    ("   @```\n" + A, None, "open-block", "\n`"),
-    ("```@\n" + A, None, "open-block", ANY),
-    ("```\n```@\n" + A, None, "approved", "\t\n\r `"),
-    ("```\n@```\n" + A, None, "approved", "\n `"),
-    ("<!-@\n" + A, None, "open-block", "-"),
-    ("@<!--\n" + A, None, "open-block", "\n "),
-    ("<!-- --@\n" + A, None, "approved", ">"),
-    ("```\nx\n```@\nVERDICT: REQUEST_CHANGES", None, "weak-block", "\t\n\r `"),
-    (A + ":@@@@@@@@ ", None, "approved", " \t\n*_`:."),
-    (A + ":@@@@@@@@ ", None, "unknown-value", "".join(set(ANY) - set(UNSEEN + CUT + " \t\n*_`:."))),
-    (R + ":@@@@@@@@ ", None, "unknown-value", ALNUM),
-    (A + ":@" + T[1:], None, "wrong-token", " \t"),
-    (R + ":@" + T[1:], None, "blocked", " \t\n" + CUT),
-]
+]  # fmt: skip
 
 
 class StatementTest(unittest.TestCase):
     """What must hold for every report, tried on many."""
 
-    def check_one_approval(self, report: str, token: Optional[str] = None) -> Reading:
-        """The reading, after checking that the approving rule alone agrees with its verdict."""
-        got = read_verdict(report, token)
-        alone = bool(APPROVED.holds(verdict_contract._read(report, token)))
-        self.assertEqual(got.verdict == APPROVE, alone, ascii(report))
-        return got
+    def on_reports(self, statement: Callable[[str, Optional[str], random.Random], None], number: int) -> None:
+        """Hold a statement against random reports, each without a token and with one."""
+        chance = random.Random(statement.__name__)
+        for report in random_reports(statement.__name__, int(number * SHARE)):
+            statement(report, None, chance)
+            statement(report, T, chance)
 
-    def test_every_report_of_up_to_four_lines(self) -> None:
-        for length in range(5):
-            for lines in itertools.product(KINDS, repeat=length):
-                got = self.check_one_approval("\n".join(lines))
-                if (got.rule, got.line) != expected(lines):
-                    self.fail(f"want {expected(lines)}, got {got}\n{shown(chr(10).join(lines))}")
-                COUNTED["enumerated reports"] += 1
-
-    def test_random_reports_of_known_lines(self) -> None:
-        for lines in kind_reports(1, 4000):
-            for token in (None, T):
-                got = self.check_one_approval("\n".join(lines), token)
-                want = expected(lines, token)
-                self.assertEqual(want, (got.rule, got.line), f"token {token}\n{shown(chr(10).join(lines))}")
+    def test_every_report_of_two_lines_and_some_of_more(self) -> None:
+        for length, number in ((0, 1), (1, len(LINES)), (2, len(LINES) ** 2), (3, 8000), (4, 4000)):
+            for report in itertools.islice(short_reports(length), int(number * SHARE) + 1):
+                agreed(report, None)
+                agreed(report, T)
 
     def test_any_ascii_character_in_any_place(self) -> None:
-        for shape, token, rule, characters in SWEEPS:
-            holds = {character for character in ANY if read_verdict(shape.replace("@", character), token).rule == rule}
-            self.assertEqual(set(characters), holds, f"{shape!a} {rule}")
+        for shape in SWEEPS[:: int(1 / SHARE)]:
+            for code in range(128):
+                agreed(shape.replace("@", chr(code)), None)
+                agreed(shape.replace("@", chr(code)), T if T in shape else OTHER)
 
-    def test_prompt_rule_differs_in_the_token_only(self) -> None:
+    def test_only_listed_characters_go_with_an_approval(self) -> None:
+        for before, behind, allowed in PLACES:
+            for code in range(int(SHARE * (0x10000 if (before, behind) == (A, "") else 0x2200))):
+                approves = find_verdict(before + chr(code) + behind) == APPROVE
+                self.assertEqual(chr(code) in allowed, approves, f"U+{code:04X} between {before!r} and {behind!r}")
+                COUNTED["odd characters"] += 1
+
+    def test_1_one_rule_approves_and_says_it_all(self) -> None:
+        self.assertEqual(["approved"], [rule.id for rule in RULES if rule.verdict == APPROVE])
+        self.on_reports(one_rule_approves, 5000)
+
+    def test_2_a_refusal_anywhere_blocks(self) -> None:
+        self.on_reports(a_refusal_blocks, 1500)
+
+    def test_3_nothing_may_follow_an_approval(self) -> None:
+        self.on_reports(nothing_may_follow, 1500)
+
+    def test_4_no_approval_without_the_token(self) -> None:
+        self.on_reports(the_token_is_needed, 1500)
+
+    def test_5_the_prompt_is_no_verdict_and_changes_none(self) -> None:
+        self.on_reports(the_prompt_changes_nothing, 600)
+
+    def test_5_prompt_rule_differs_in_the_token_only(self) -> None:
         without = prompt_rule(T).replace(f" {T}", "").replace(" Copy the token after it as it stands.", "")
         self.assertEqual(prompt_rule(), without)
         self.assertEqual(2, prompt_rule().count("<value>"))
 
-    def test_1_one_rule_approves_and_says_it_all(self) -> None:
-        self.assertEqual(["approved"], [rule.id for rule in RULES if rule.verdict == APPROVE])
-        for report in wild_reports(2, 3000):
-            self.check_one_approval(report)
-            self.check_one_approval(report, T)
-
-    def test_1_no_other_order_of_the_rules_approves_more(self) -> None:
-        chance = random.Random(3)
-        for report in wild_reports(3, 1000):
-            facts = verdict_contract._read(report, None)
-            some = chance.sample(RULES, chance.randint(1, len(RULES)))
-            first = next((rule.verdict for rule in some if rule.holds(facts)), None)
-            self.assertFalse(first == APPROVE != find_verdict(report), ascii(report))
-
-    def test_2_a_refusal_anywhere_blocks(self) -> None:
-        chance = random.Random(4)
-        for report in wild_reports(4, 3000):
-            lines = report.split("\n")
-            lines.insert(chance.randint(0, len(lines)), chance.choice(BLOCKS) + chance.choice(("", "\r")))
-            got = read_verdict("\n".join(lines), chance.choice((None, T)))
-            self.assertEqual((REQUEST_CHANGES, "blocked"), got[:2], ascii(lines))
-
-    def test_3_nothing_may_follow_an_approval(self) -> None:
-        chance = random.Random(5)
-        for report in approved_reports(5, 2000):
-            more = "".join(chance.choices(FRAGMENTS, k=chance.randint(1, 4)))
-            if COLOUR.sub("", more).strip(" \t\r\n"):
-                self.assertNotEqual(APPROVE, find_verdict(f"{report}\n{more}"), ascii(f"{report}\n{more}"))
-            for blank in ("\n", "\n \t\n", "\n\r", "\n\x1b[0m", "\r\n\r\n"):
-                self.assertEqual(APPROVE, find_verdict(report + blank), ascii(report + blank))
-
-    def test_4_no_approval_without_the_token(self) -> None:
-        for report in wild_reports(6, 3000):
-            if T not in COLOUR.sub("", report).lower():
-                self.assertNotEqual(APPROVE, find_verdict(report, T), ascii(report))
-        for report in approved_reports(7, 1000, T):
-            end = report.lower().rindex(T[-1])
-            for cut in range(end):
-                self.assertNotEqual(APPROVE, find_verdict(report[:cut], T), ascii(report[:cut]))
-
-    def test_5_the_prompt_is_no_verdict_and_changes_none(self) -> None:
-        for asked in (None, T):
-            rule = prompt_rule(asked)
-            self.assertEqual(Reading(None, "not-stated", None), read_verdict(rule, asked))
-            for report in wild_reports(8, 1500):
-                if not COLOUR.sub("", report).startswith("\ufeff"):
-                    want, got = read_verdict(report, asked), read_verdict(f"{rule}\n{report}", asked)
-                    line = want.line and want.line + len(rule.split("\n"))
-                    self.assertEqual(want._replace(line=line), got, ascii(report))
-
     def test_6_line_ends_and_colours_change_nothing(self) -> None:
-        chance = random.Random(9)
-        for report in wild_reports(9, 2500):
-            plain = re.sub("\r+\n", "\n", COLOUR.sub("", report).rstrip("\r").lstrip("\ufeff"))
-            places = sorted(chance.choices(range(len(plain) + 1), k=3))
-            parts = [plain[i:j] for i, j in zip([0, *places], [*places, len(plain)])]
-            crlf = plain.replace("\n", "\r\n")
-            variants = (
-                *(crlf, plain + "\r", crlf + "\r", "\ufeff" + plain, "\x1b[1;31m\ufeff" + plain),
-                *("\x1b[0m".join(parts), "\x1b[4:3m".join(crlf), plain + " \t", plain.replace("\n", " \t\n")),
-            )
-            for token in (None, T):
-                want = read_verdict(plain, token)
-                for variant in variants:
-                    self.assertEqual(want, read_verdict(variant, token), ascii(variant))
+        self.on_reports(line_ends_change_nothing, 1000)
 
     def test_7_any_text_at_all_is_read(self) -> None:
-        chance = random.Random(10)
-        for _ in range(300):
-            report = "".join(map(chr, chance.choices(range(0x110000), k=30))) + chance.choice(("", "\n" + A))
-            self.assertIn(find_verdict(report), (APPROVE, REQUEST_CHANGES, AMBIGUOUS, None))
+        chance = random.Random(7)
+        for _ in range(int(300 * SHARE)):
+            report = "".join(map(chr, chance.choices(range(0x110000), k=30)))
+            self.assertIn(agreed(report, None).verdict, (APPROVE, REQUEST_CHANGES, AMBIGUOUS, None))
+            self.assertNotEqual(APPROVE, agreed(f"{A}\n{report}", T).verdict)
         everything = "".join(map(chr, [*range(0x30000), *range(0x30000, 0x110000, 99)]))
         self.assertEqual("not-stated", read_verdict(everything).rule)
 
     def test_8_huge_hostile_shapes_are_read(self) -> None:
         for rule, shapes in HUGE.items():
             for shape in shapes:
-                times = 200_001 // len(shape) | 1
+                times = int(SHARE * 200_000) // len(shape) | 1
                 self.assertEqual(rule, read_verdict(f"{shape * times}\n{A}").rule, ascii(shape))
                 COUNTED["huge reports"] += 1
-
-    def test_only_listed_characters_go_with_an_approval(self) -> None:
-        for before, behind, allowed in PLACES:
-            for code in range(0x10000 if (before, behind) == (A, "") else 0x2200):
-                approves = find_verdict(before + chr(code) + behind) == APPROVE
-                self.assertEqual(chr(code) in allowed, approves, f"U+{code:04X} between {before!r} and {behind!r}")
-                COUNTED["odd characters"] += 1
-
-    def test_the_last_line_is_read_as_by_another_way(self) -> None:
-        chance = random.Random(11)
-        for _ in range(6000):
-            token = chance.choice((None, T))
-            line = list("  ## **=== VERDICT === APPROVE.**"[chance.randint(0, 7) :] + (f" `{T}`" if token else ""))
-            for _ in range(chance.randint(0, 4)):
-                at = chance.randrange(len(line))
-                line[at : at + chance.randint(0, 1)] = chance.choice("  \t#*_`:.==->1\u00a0\u200b\u0131")
-            text = "".join(line)
-            self.assertEqual(bare(text, token), find_verdict(text, token) == APPROVE, ascii((text, token)))
-            COUNTED["random reports"] += 1
 
 
 # --- The other public names -----------------------------------------------------------------------
