@@ -2153,7 +2153,7 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual(action_table(), rest.partition("\n<!-- /action -->")[0])
         names = re.findall(r"^\| `([a-z-]+)` \| (\w+)", action_table(), re.MULTILINE)
         self.assertEqual({"report", "token", "diff"}, {name for name, kind in names if kind == "input"})
-        outputs = dict(line.split("=", 1) for line in verdict_check.outputs([], None, 1).splitlines())
+        outputs = dict(line.split("=", 1) for line in verdict_check.outputs(verdict_check.Result([], None, 1)).splitlines())
         self.assertEqual(set(outputs), {name for name, kind in names if kind == "output"})
         for name in outputs:  # the value of each is that of the step inside which has its name
             self.assertIn(f"    value: ${{{{ steps.check.outputs.{name} }}}}\n", ACTION.read_text(encoding="utf-8"))
