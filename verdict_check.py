@@ -1,6 +1,5 @@
 """Exit 0 if the reviewer's report says APPROVE, and for no other reason.
 
-The report is untrusted text: no part of it is printed, only rule ids, line numbers, fixed words and the path.
 What the programs under examples/ share with this one, they take from the section "Shared" below.
 """
 
@@ -64,16 +63,7 @@ def provide(*names: str) -> None:
 
 try:
     provide("verdict_contract")
-    from verdict_contract import (
-        APPROVE,
-        RULES,
-        __version__,
-        combine,
-        diff_token,
-        exit_code,
-        prompt_rule,
-        read_verdict,
-    )
+    from verdict_contract import APPROVE, RULES, __version__, combine, diff_token, exit_code, prompt_rule, read_verdict
 except (Exception, SystemExit) as _error:
     _reason = f"verdict_contract.py cannot be loaded: {type(_error).__name__}: {_error}"
     if __name__ != "__main__":
@@ -433,25 +423,16 @@ def annotation(outcome: Outcome) -> str:
 
 
 def outputs(result: Result) -> str:
-    """The step outputs, a name=value line each; no value has a line end."""
-    told = telling(result)
-    values = {
-        "verdict": result.verdict or "none",
-        "exit-code": result.code,
-        "rule": (told and told.rule) or "",
-        "line": (told and told.line) or "",
-    }
-    return "".join(f"{name}={value}\n" for name, value in values.items())
+    """The step outputs, a name=value line each; no value has a line end.
 
-
-def telling(result: Result) -> Optional[Outcome]:
-    """The outcome whose rule and line speak for all: the first with their verdict, else the first no approval.
-
-    None where a report could not be read or a result not be written, since no rule made that so.
+    Rule and line are those of the first report with the overall verdict, else of the first that does not approve;
+    where something could not be read or written, no rule decided.
     """
     same = [outcome for outcome in result.outcomes if outcome.verdict == result.verdict]
     others = [outcome for outcome in result.outcomes if outcome.verdict != APPROVE]
-    return None if result.code == UNREADABLE else next(iter(same + others), None)
+    told = [] if result.code == UNREADABLE else same + others
+    rule, line = next(((outcome.rule, outcome.line) for outcome in told), (None, None))
+    return f"verdict={result.verdict or 'none'}\nexit-code={result.code}\nrule={rule or ''}\nline={line or ''}\n"
 
 
 if __name__ == "__main__":
