@@ -1,17 +1,13 @@
-"""The contract as a table of replies, and what else must hold.
+"""The contract as a table of replies, and what else must hold: python3 test_verdict_contract.py --help
 
-  python3 test_verdict_contract.py              all of it, with the tests under examples/
-  python3 test_verdict_contract.py -k not_last  the tests with that in their name; other options as unittest has them
-  python3 test_verdict_contract.py --rules      print the rule table for the README
-
-Needs only the standard library. The first run ends in a line that begins with OK, or it failed.
+Needs only the standard library. A run of everything shows a line for each part as it ends, runs the files of tests under
+examples/ beside its own, and ends in a line that begins with OK, or something failed.
 """
 
-from __future__ import annotations
-
+import argparse
+import ast
 import atexit
 import collections
-import concurrent.futures
 import contextlib
 import datetime
 import doctest
@@ -23,6 +19,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import string
@@ -33,6 +30,10 @@ import time
 import unittest
 from pathlib import Path
 from typing import Any, Callable, Counter, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Type
+
+if sys.version_info < (3, 8):
+    sys.exit("test_verdict_contract.py: needs Python 3.8 or later")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # Python may have been told to leave it out
 
 import verdict_check
 import verdict_contract
@@ -52,9 +53,6 @@ from verdict_contract import (
     read_verdict,
     verdict_line,
 )
-
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts what runs in the background; it is inherited
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).resolve().parent
 COUNTED: Counter[str] = collections.Counter()  # what was checked beside the rows; the closing line shows it
@@ -1393,6 +1391,10 @@ class FunctionTest(unittest.TestCase):
 
 POSIX = os.name == "posix"
 PYTHON = [sys.executable, *(f"-W{option}" for option in sys.warnoptions)]
+PYTHON += ["-" + "b" * sys.flags.bytes_warning] * bool(sys.flags.bytes_warning)
+PYTHON += ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
+SHARE = 1.0  # of the random reports; --quick takes fewer
+ROOM = 256 << 20  # bytes that the temporary folder should have: the limits that are tested lie at 64 MiB
 FOREIGN = ("PYTHON", "GIT_", "GITHUB_", "VERDICT_", "CDPATH", "XDG_", "BASH_ENV")  # beginnings of names
 Process = subprocess.CompletedProcess
 
@@ -1411,7 +1413,8 @@ _HOMES: List[str] = []
 def clean_environment(**more: str) -> Dict[str, str]:
     """The environment of an ordinary user: none of the caller's settings for Python, git or CI, and an empty home."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-    return {**kept, "HOME": empty_home(), "GIT_CONFIG_NOSYSTEM": "1", **more}
+    own = {"HOME": empty_home(), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CEILING_DIRECTORIES": tempfile.gettempdir()}
+    return {**kept, **own, **more}
 
 
 def process(*command: Any, **options: Any) -> "Process[bytes]":
@@ -1420,21 +1423,22 @@ def process(*command: Any, **options: Any) -> "Process[bytes]":
     streams = {} if "input" in options else {"stdin": subprocess.DEVNULL}
     streams.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     options = {"env": clean_environment(), "check": False, "timeout": 60, **streams, **options}
-    return subprocess.run([os.fspath(word) for word in command], **options)
+    return subprocess.run([os.fspath(word) for word in command], **options)  # noqa: PLW1510  (it is among the options)
 
 
 def git(folder: Any, *arguments: Any, **options: Any) -> str:
     """What git prints in a folder of the test's own, stripped. Raises AssertionError where git fails or is not ours."""
-    inside = os.path.realpath(folder).startswith(os.path.realpath(tempfile.gettempdir()) + os.sep)
-    assert inside, f"git would run in {folder}, which is no folder of a test"
+    if not os.path.realpath(folder).startswith(os.path.realpath(tempfile.gettempdir()) + os.sep):
+        raise AssertionError(f"git would run in {folder}, which is no folder of a test")
     ran = process("git", "-C", folder, *arguments, **options)
-    assert ran.returncode == 0, f"git {arguments}: {ran.stderr.decode('utf-8', 'replace')}"
+    if ran.returncode:
+        raise AssertionError(f"git {arguments}: {ran.stderr.decode('utf-8', 'replace')}")
     return os.fsdecode(ran.stdout).strip()
 
 
-def runs_programs() -> bool:
-    """Whether a script in the temporary folder can be started: it may be mounted noexec."""
-    with tempfile.TemporaryDirectory() as folder:
+def runs_programs(place: Optional[str] = None) -> bool:
+    """Whether a script in a temporary folder can be started: it may be mounted noexec."""
+    with tempfile.TemporaryDirectory(dir=place) as folder:
         script = Path(folder, "script")
         script.write_text("#!/bin/sh\n", encoding="ascii")
         script.chmod(0o755)
@@ -1443,8 +1447,47 @@ def runs_programs() -> bool:
     return False
 
 
+def remove(folder: str) -> None:
+    """Remove a folder, also one whose folders were made read-only."""
+    for path, _, _ in os.walk(folder):
+        with contextlib.suppress(OSError):
+            os.chmod(path, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def fit_folder() -> str:
+    """The first usual folder for temporary files that has room and can hold programs, else the system's own choice."""
+    places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", "/var/tmp"]
+    usable = [place for place in places if place and os.path.isdir(place) and os.access(place, os.W_OK)]
+    fit = (place for place in usable if shutil.disk_usage(place).free > ROOM and runs_programs(place))
+    return next(fit, tempfile.gettempdir())
+
+
+def own_copy(source: Path, target: Path) -> Path:
+    """A copy of a checkout that the test may change, also where the checkout is read-only. Returns its folder."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(".git", "tools", "__pycache__", ".*_cache"))
+    for path, _, files in os.walk(target):
+        for name in [path, *(os.path.join(path, file) for file in files)]:
+            os.chmod(name, os.stat(name).st_mode | 0o600)
+    return target
+
+
+def path_with_python(folder: Path) -> str:
+    """A PATH on which python3 is the Python of this run, by a script in the folder."""
+    folder.mkdir()
+    python = folder / "python3"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+
+
 NEEDS_GIT = unittest.skipUnless(shutil.which("git"), "no git here")
-NEEDS_PROGRAMS = unittest.skipUnless(POSIX and runs_programs(), "no program can be started from the temporary folder")
+NEEDS_ROOM = unittest.skipUnless(
+    shutil.disk_usage(fit_folder()).free > ROOM, "the temporary folder has too little room"
+)
+NEEDS_PROGRAMS = unittest.skipUnless(
+    POSIX and runs_programs(fit_folder()), "no program can be started from the temporary folder"
+)
 
 
 class Scratch(unittest.TestCase):
@@ -1452,19 +1495,16 @@ class Scratch(unittest.TestCase):
 
     def setUp(self) -> None:
         temporary = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, temporary, ignore_errors=True)
+        self.addCleanup(remove, temporary)
         self.folder = Path(os.path.realpath(temporary))
-
-
-def main() -> None:
-    """End a file of tests under examples/: run its tests, as unittest does."""
-    unittest.main()
 
 
 # --- The command line, as a real process ----------------------------------------------------------
 
 CANARY = "canary-of-the-report"
 HOSTILE = f"{CANARY}\n::error::{CANARY}\n::add-mask::APPROVE\n##[error]{CANARY}\n\x1b]0;{CANARY}\x07\n"
+
+
 class CommandTest(unittest.TestCase):
     """verdict_check.py and verdict_contract.py as a script or a job calls them."""
 
@@ -2104,9 +2144,17 @@ def commands(block: str) -> List[Tuple[str, str]]:
     return [(re.sub("^> ", "", command, flags=re.MULTILINE), output) for command, output in parts]
 
 
-class DocumentTest(unittest.TestCase):
+def starts_git(call: ast.Call) -> bool:
+    """Whether a call hands git, as the first word of a command, to anything but what looks for a program."""
+    called = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    first = (getattr(call.args[0], "elts", None) or call.args)[0] if call.args else None
+    return called != "which" and isinstance(first, ast.Constant) and first.value == "git"
+
+
+class DocumentTest(Scratch):
     """What the documents say is what the code does."""
 
+    @unittest.skipIf(sys.flags.optimize > 1, "docstrings are left out (-OO)")
     def test_docstring_examples(self) -> None:
         for module, least in ((verdict_contract, 2), (verdict_check, 0)):
             report = io.StringIO()
@@ -2126,13 +2174,19 @@ class DocumentTest(unittest.TestCase):
         text = README.read_text(encoding="utf-8")
         self.assertEqual([], [rule.id for rule in RULES if not re.search(rf"(?<![\w-]){rule.id}(?![\w-])", text)])
 
+    def test_git_is_started_by_one_helper(self) -> None:
+        for path in [Path(__file__), *(HERE / "examples").glob("*/test_*.py")]:
+            calls = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call)]
+            past = [call.lineno for call in calls if starts_git(call)]
+            self.assertEqual(1 if path == Path(__file__) else 0, len(past), f"{path.name}: git is started at {past}")
+
     @unittest.skipUnless(README.exists() and "<!-- tested -->" in README.read_text(encoding="utf-8"), ABSENT)
     def test_readme_figures_have_a_program_a_number_and_a_date(self) -> None:
         rows = table(README.read_text(encoding="utf-8"), "tested")
         self.assertTrue(rows)
         for _, command, figures, date in rows:
             self.assertRegex(figures, r"\d")
-            self.assertLessEqual(datetime.date.fromisoformat(date), datetime.date.today())
+            self.assertLessEqual(date, datetime.datetime.now(datetime.timezone.utc).date().isoformat())
             program = HERE / command.split()[1]
             self.assertTrue(program.exists() or not program.parent.exists(), command)
 
@@ -2153,7 +2207,7 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual(action_table(), rest.partition("\n<!-- /action -->")[0])
         names = re.findall(r"^\| `([a-z-]+)` \| (\w+)", action_table(), re.MULTILINE)
         self.assertEqual({"report", "token", "diff"}, {name for name, kind in names if kind == "input"})
-        outputs = dict(line.split("=", 1) for line in verdict_check.outputs([], None, 1).splitlines())
+        outputs = dict(line.split("=", 1) for line in verdict_check.outputs(verdict_check.Result([], None, 1)).splitlines())
         self.assertEqual(set(outputs), {name for name, kind in names if kind == "output"})
         for name in outputs:  # the value of each is that of the step inside which has its name
             self.assertIn(f"    value: ${{{{ steps.check.outputs.{name} }}}}\n", ACTION.read_text(encoding="utf-8"))
@@ -2183,17 +2237,10 @@ class DocumentTest(unittest.TestCase):
     def test_readme_commands(self) -> None:
         consoles = blocks(README.read_text(encoding="utf-8"), "console")
         self.assertTrue(consoles)
-        with tempfile.TemporaryDirectory() as temporary:
-            scratch = Path(temporary, "repository")
-            shutil.copytree(HERE, scratch, ignore=shutil.ignore_patterns(".git", "tools", "__pycache__", ".*_cache"))
-            python = Path(temporary, "bin", "python3")
-            python.parent.mkdir()
-            python.write_text(f"#!/bin/sh\nexec '{sys.executable}' \"$@\"\n", encoding="utf-8")
-            python.chmod(0o755)
-            env = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "PYTHON"))}
-            env.update({"PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}", WITHIN: "1"})
-            for line, block in consoles:
-                self.check_session(f"{README.name}:{line}", commands(block), scratch, env)
+        scratch = own_copy(HERE, self.folder / "repository")
+        env = clean_environment(PATH=path_with_python(self.folder / "bin"), **{WITHIN: "1"})
+        for line, block in consoles:
+            self.check_session(f"{README.name}:{line}", commands(block), scratch, env)
 
     def check_session(self, where: str, session: List[Tuple[str, str]], folder: Path, env: Dict[str, str]) -> None:
         """Run a console block in one shell, as typed, and compare each command's output."""
@@ -2211,56 +2258,74 @@ class DocumentTest(unittest.TestCase):
     def test_agents_has_at_most_40_lines(self) -> None:
         self.assertLessEqual(len(AGENTS.read_text(encoding="utf-8").splitlines()), 40)
 
-    @unittest.skipUnless((HERE / ".git").exists() and shutil.which("git"), "this is no checkout")
+    @unittest.skipUnless(README.exists(), ABSENT)
     def test_the_top_level_holds_what_it_should(self) -> None:
-        listed = process("git", "-C", HERE, "ls-files", "-z")
-        if listed.returncode:
-            self.skipTest(f"git does not list the files: {listed.stderr.decode().strip()}")
-        top = {path.split("/")[0] for path in listed.stdout.decode().split("\0") if path and not path.startswith(".")}
+        top = {path.name for path in HERE.iterdir() if not path.name.startswith((".", "__pycache__"))}
         known = {"verdict_contract.py", "verdict_check.py", "test_verdict_contract.py", "examples", "action.yml"}
         self.assertEqual(set(), top - known - {"README.md", "AGENTS.md", "CHANGELOG.md", "LICENSE"})
 
 
 # --- All of it, in one run ------------------------------------------------------------------------
+#
+# Each part is a process of its own, so that as many run side by side as there are processors, and so that a part can be
+# ended whole. The rows come first: they are the contract.
+
+TEST_USAGE = """\
+usage: python3 {name} [--quick] [-k TEXT]
+  --quick   only what takes no more than seconds
+  -k TEXT   only the tests with TEXT in their name (as in -k not_last)
+  --rules   print the table of the rules, as the README shows it
+exit status: 0 all passed, 1 not, 2 usage, 130 interrupted
+"""
+PATIENCE = 900  # seconds for one part
+GRACE = 5.0  # seconds from the polite end of a part to the other
 
 
-class Example(NamedTuple):
-    """What the tests under examples/ of one file came to."""
+class Tally(NamedTuple):
+    """What the tests of a part came to; it travels as JSON from the process that ran them."""
+
+    passed: int
+    failed: List[Tuple[str, str]]  # the test's name, and what it printed
+    skipped: Dict[str, int]  # how many, by reason
+    counted: Dict[str, int]
+
+    @property
+    def tests(self) -> int:
+        return self.passed + len(self.failed) + sum(self.skipped.values())
+
+
+class Part(NamedTuple):
+    """Tests that run as one process: a name for its line, a file, and which of the classes of this file."""
 
     name: str
-    tests: int
-    skipped: int
-    failed: bool
-    output: str
+    path: Path
+    classes: Tuple[Type[unittest.TestCase], ...] = ()
 
 
-def run_example(path: Path) -> Example:
-    """Run a file of tests under examples/ as a process of its own, and read unittest's closing lines."""
-    with tempfile.TemporaryFile() as output:  # no pipe: a grandchild that keeps one open would hold this run up
-        try:
-            ran = subprocess.run(
-                [*PYTHON, str(path), "-v"],
-                check=False,
-                cwd=HERE,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                timeout=600,
-            )
-            status = ran.returncode
-        except subprocess.TimeoutExpired:
-            status = -1
-            output.write(b"\nstopped after 600 seconds\n")
-        output.seek(0)
-        text = output.read().decode("utf-8", "replace")
-    tests = re.findall(r"^Ran (\d+) tests? in ", text, re.MULTILINE)
-    skipped = re.findall(r"^OK \(.*?skipped=(\d+)", text, re.MULTILINE)
-    failed = status != 0 or not tests or tests[-1] == "0"
-    return Example(path.name, int(tests[-1]) if tests else 0, int(skipped[-1]) if skipped else 0, failed, text)
+class Child(NamedTuple):
+    """A part that runs."""
+
+    part: Part
+    process: "subprocess.Popen[bytes]"
+    began: float
+    folder: Path
 
 
-def counted(number: int, what: str) -> str:
-    return f"{number:,} {what[:-1] if number == 1 else what}"
+PARTS = (
+    Part("contract", Path(__file__), (ContractTest,)),
+    Part("table", Path(__file__), (TableTest,)),
+    Part("functions", Path(__file__), (FunctionTest,)),
+    Part("documents", Path(__file__), (DocumentTest,)),
+    Part("statements", Path(__file__), (StatementTest,)),
+    Part("command", Path(__file__), (CommandTest,)),
+)
+QUICK = ("contract", "table", "functions", "documents", "statements")
+
+
+def example_parts() -> List[Part]:
+    """The files of tests under examples/, the longest first, so that none is left to run alone at the end."""
+    paths = sorted((HERE / "examples").glob("*/test_*.py"), key=lambda path: -path.stat().st_size)
+    return [Part(path.relative_to(HERE).as_posix(), path) for path in paths]
 
 
 class Result(unittest.TestResult):
@@ -2273,59 +2338,250 @@ class Result(unittest.TestResult):
         self.passed += 1
 
 
-def run_tests(classes: Sequence[Type[unittest.TestCase]]) -> Result:
-    """Run the tests of some classes, printing nothing."""
+def run_tests(suites: Sequence[unittest.TestSuite], pattern: str) -> Tally:
+    """Run the tests whose name holds the pattern, printing nothing."""
     result = Result()
-    for tests in classes:
-        unittest.defaultTestLoader.loadTestsFromTestCase(tests).run(result)
-    return result
+    chosen = unittest.TestSuite(test for suite in suites for test in flat(suite) if pattern in name_of(test))
+    with contextlib.suppress(OSError), own_folder():
+        chosen.run(result)
+    troubles = [(name_of(test), text) for test, text in result.failures + result.errors]
+    troubles += [(name_of(test), "passed, against what it says") for test in result.unexpectedSuccesses]
+    reasons = collections.Counter(reason for _, reason in result.skipped)
+    return Tally(result.passed, troubles, dict(reasons), dict(COUNTED))
 
 
-def run_everything() -> int:
-    """Run the contract's tests, and those under examples/ at the same time. Returns the exit status.
-
-    Tests that wait for processes have a thread of their own: that takes half the time on two cores.
-    """
-    with concurrent.futures.ThreadPoolExecutor(2) as pool, concurrent.futures.ThreadPoolExecutor(1) as waiting:
-        examples = pool.map(run_example, sorted((HERE / "examples").glob("*/test_*.py")))
-        waited = waiting.submit(run_tests, [CommandTest, DocumentTest])
-        results = [run_tests([ContractTest, TableTest, StatementTest, FunctionTest]), waited.result()]
-        ran = list(examples)
-    troubles = [trouble for result in results for trouble in result.failures + result.errors]
-    skips = [skip for result in results for skip in result.skipped]
-    for test, trouble in troubles:
-        print(f"{'-' * 100}\nFAILED {test.id()}\n{trouble}")
-    for test, reason in skips:
-        print(f"skipped {test.id()}: {reason}")
-    for example in ran:
-        for name, reason in re.findall(r"^(.*) \.\.\. skipped (.*)$", example.output, re.MULTILINE):
-            print(f"skipped {example.name}: {name}: {reason}")
-        if example.failed:
-            print(f"{'-' * 100}\nFAILED examples/{example.name}\n{example.output}")
-    return summed_up(sum(result.passed for result in results), len(troubles), len(skips), ran)
+def flat(suite: Any) -> Iterator[unittest.TestCase]:
+    """The tests of a suite of suites."""
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from flat(test)
+        else:
+            yield test
 
 
-def summed_up(passed: int, failed: int, skipped: int, examples: Sequence[Example]) -> int:
-    """Print the closing lines; every figure in them was counted in this run. Returns the exit status."""
-    others = passed + failed + skipped - len(ROWS)
-    passed += sum(e.tests - e.skipped for e in examples if not e.failed)
-    failed += sum(e.failed for e in examples)
-    skipped += sum(e.skipped for e in examples)
-    checked = [counted(len(LATER), "later cases"), counted(others, "other tests")]
-    checked += [counted(number, what) for what, number in sorted(COUNTED.items())]
-    if examples:
-        of_examples = counted(sum(e.tests for e in examples), "tests")
-        checked.append(f"{of_examples} in {counted(len(examples), 'files')} of examples")
-    good = not failed and passed > len(ROWS)
+def name_of(test: Any) -> str:
+    """Class and method of a test; what unittest makes up for a class that could not be set up names itself."""
+    return ".".join(test.id().split(".")[-2:])
+
+
+@contextlib.contextmanager
+def own_folder() -> Iterator[Path]:
+    """A temporary folder that all below uses as its own, removed at the end with whatever a killed program left."""
+    before, setting = tempfile.tempdir, os.environ.get("TMPDIR")
+    folder = tempfile.mkdtemp(prefix="verdict tests ", dir=fit_folder())
+    tempfile.tempdir = os.environ["TMPDIR"] = folder
+    try:
+        yield Path(folder)
+    finally:
+        tempfile.tempdir = before
+        os.environ.pop("TMPDIR")
+        os.environ.update({"TMPDIR": setting} if setting is not None else {})
+        remove(folder)
+
+
+# --- One part, as the process that runs it --------------------------------------------------------
+
+
+def main() -> None:
+    """End a file of tests under examples/: run its tests by the same options as this file."""
+    end_by_signals()
+    path = Path(sys.modules["__main__"].__file__ or "")
+    options = parse_options(path.name)
+    loaded = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    sys.exit(guarded(lambda: closed(path, run_tests([loaded], options.k), options)))
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """The status of a run, or that of an interrupt."""
+    try:
+        return run()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def closed(path: Path, tally: Tally, options: argparse.Namespace) -> int:
+    """Write what the tests of a file came to, for the run that started it or for a reader. Returns the exit status."""
+    if options.report:
+        Path(options.report).write_text(json.dumps(tally), encoding="utf-8")
+    else:
+        show_failures(Part(path.name, path), tally)
+        show_end([tally], options.k)
+    return 1 if tally.failed or not tally.tests else 0
+
+
+def parse_options(name: str) -> argparse.Namespace:
+    """The command line of a file of tests. The last two are for the process of a part."""
+    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=TEST_USAGE.format(name=name), add_help=False)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
+    parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--rules", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("-k", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--part", help=argparse.SUPPRESS)
+    parser.add_argument("--report", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def run_part(options: argparse.Namespace) -> int:
+    """Run one part of this file."""
+    global SHARE  # noqa: PLW0603
+    SHARE = 0.1 if options.quick else 1.0
+    part = next(part for part in PARTS if part.name == options.part)
+    suites = [unittest.defaultTestLoader.loadTestsFromTestCase(tests) for tests in part.classes]
+    return closed(part.path, run_tests(suites, options.k), options)
+
+
+# --- All parts ------------------------------------------------------------------------------------
+
+
+def run_everything(options: argparse.Namespace) -> int:
+    """Run the parts side by side, a line for each as it ends. Returns the exit status."""
+    began = time.monotonic()
+    parts = [part for part in PARTS if not options.quick or part.name in QUICK]
+    parts[1:1] = [] if options.quick else example_parts()
+    tallies: List[Tally] = []
+    with own_folder() as folder:
+        first, others = (side_by_side(some, folder, options) for some in (parts[:1], parts[1:]))
+        for part, seconds, tally in itertools.chain(first, others):
+            tallies.append(tally)
+            if tally.tests:
+                show_part(part, seconds, tally)
+            show_failures(part, tally)
+    return show_end(tallies, options.k, time.monotonic() - began)
+
+
+def side_by_side(
+    parts: Sequence[Part], folder: Path, options: argparse.Namespace
+) -> Iterator[Tuple[Part, float, Tally]]:
+    """Run each part as a process, as many at once as there are processors; gives each as it ends."""
+    waiting = list(parts)
+    running: List[Child] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < processors():
+                running.append(start(waiting.pop(0), folder, options))
+            for child in [child for child in running if has_ended(child)]:
+                running.remove(child)
+                yield child.part, time.monotonic() - child.began, tally_of(child)
+            time.sleep(0.01)
+    finally:
+        for child in running:
+            end(child)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def start(part: Part, folder: Path, options: argparse.Namespace) -> Child:
+    """Start a part in a group of its own, so that it is ended with all that it has started."""
+    own = Path(tempfile.mkdtemp(dir=folder))
+    command = [*PYTHON, str(part.path), "--report", str(own / "report"), "-k", options.k]
+    command += ["--part", part.name] if part.classes else []
+    command += ["--quick"] if options.quick else []
+    with open(own / "output", "wb") as output:  # no pipe: a grandchild that keeps one open would hold this run up
+        process = subprocess.Popen(
+            command,
+            cwd=HERE,
+            env=clean_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    return Child(part, process, time.monotonic(), own)
+
+
+def has_ended(child: Child) -> bool:
+    """Whether a part has come to its end, by itself or by the limit of time."""
+    if child.process.poll() is None and time.monotonic() - child.began > PATIENCE:
+        end(child)
+    return child.process.poll() is not None
+
+
+def end(child: Child) -> None:
+    """End a part and all that it has started, politely and then for good."""
+    for how in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        with contextlib.suppress(OSError):
+            os.killpg(child.process.pid, how) if POSIX else child.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.process.wait(GRACE)
+
+
+def tally_of(child: Child) -> Tally:
+    """What a part wrote of its tests; a part that wrote nothing failed."""
+    try:
+        passed, failed, skipped, counts = json.loads((child.folder / "report").read_text(encoding="utf-8"))
+        return Tally(passed, [(name, text) for name, text in failed], skipped, counts)
+    except (OSError, ValueError):
+        output = (child.folder / "output").read_text(encoding="utf-8", errors="replace")
+        return Tally(0, [(child.part.name, f"ended with status {child.process.returncode}\n{output}")], {}, {})
+
+
+# --- What is printed ------------------------------------------------------------------------------
+
+
+def show_part(part: Part, seconds: float, tally: Tally) -> None:
+    """The line of a part; beside its tests, what they tried."""
+    what = "rows" if part.name == "contract" else "tests"
+    more = [f"{count:,} {name}" for name, count in sorted(tally.counted.items()) if name.endswith("reports")]
+    troubles = [f"{len(tally.failed)} FAILED"] if tally.failed else []
+    amount = f"{tally.tests - sum(tally.skipped.values()):,} {what}"
+    print(f"{part.name:<36}{amount:>12}{seconds:8.1f} s  {', '.join(troubles + more)}".rstrip(), flush=True)
+
+
+def show_failures(part: Part, tally: Tally) -> None:
+    """What failed, what it printed, and how to run it alone."""
+    for name, text in tally.failed:
+        alone = f"python3 {shlex.quote(os.path.relpath(part.path))} -k {shlex.quote(name)}"
+        print(f"{'-' * 100}\nFAILED {name}\n{text.rstrip()}\nalone: {alone}\n", flush=True)
+
+
+def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = None) -> int:
+    """The closing lines; every figure in them was counted in this run. Returns the exit status."""
+    reasons: Counter[str] = collections.Counter()
+    for tally in tallies:
+        reasons.update(tally.skipped)
+    for reason, count in sorted(reasons.items()):
+        print(f"{reason}: {counted(count, 'tests')} not run")
+    passed, failed = sum(tally.passed for tally in tallies), sum(len(tally.failed) for tally in tallies)
+    skipped = sum(reasons.values())
+    if not passed + failed + skipped:
+        print(f"no test has {pattern} in its name", file=sys.stderr)
+        return 1
+    rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if not pattern else "chosen"
+    took = f", {seconds:.0f} s" if seconds is not None else ""
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    print(f"{'OK' if good else 'FAILED'} - {sum(map(len, FOUNDING.values()))} contract cases, {', '.join(checked)}")
-    return 0 if good else 1
+    print(f"{'FAILED' if failed else 'OK'} - {rows}, {counted(passed, 'tests')} in all{took}", flush=True)
+    return 1 if failed else 0
+
+
+def counted(number: int, what: str) -> str:
+    """A number and what it counts: "1 test", "1,307 tests"."""
+    return f"{number:,} {what[:-1] if number == 1 else what}"
+
+
+def end_by_signals() -> None:
+    """Let SIGTERM and SIGHUP end a run as Ctrl-C does, so that nothing that it started goes on."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # a shell starts what runs in the background with SIGINT ignored
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.default_int_handler)
+
+
+def run_this_file() -> int:
+    """The command line of this file."""
+    options = parse_options(Path(__file__).name)
+    if options.rules:
+        print(rule_table())
+        return 0
+    return run_part(options) if options.part else run_everything(options)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--rules"]:
-        print(rule_table())
-    elif sys.argv[1:]:
-        unittest.main()
-    else:
-        sys.exit(run_everything())
+    end_by_signals()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(guarded(run_this_file))
