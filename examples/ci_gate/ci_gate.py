@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from types import ModuleType, SimpleNamespace
 from typing import IO, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-if sys.version_info < (3, 8):  # noqa: UP036
+if sys.version_info < (3, 8):
     sys.exit("ci_gate.py: needs Python 3.8 or later")
 
 # fmt: off
@@ -319,7 +319,7 @@ CONDITIONS = (
               _other_run),
     Condition("other-diff", BLOCK, "the result's `diff_hash` is missing or is not this diff's",
               lambda f: _wrong_hash(f.result.get("diff_hash"), f) if f.result is not None else ""),
-    Condition("unreadable-diff", BLOCK, "the diff is not, to its last line, what `change_diff.py` writes",
+    Condition("unreadable-diff", BLOCK, "the diff is not, to its last line, what git writes",
               lambda f: f.patch.problem and f"{f.patch.problem}; take the diff from: {DIFF_COMMAND}"),
     Condition("denied-path", BLOCK, "it touches a path that judges it: `DENIED`, and `denied` of the call",
               _denied_paths),
