@@ -360,7 +360,11 @@ class JobsTest(unittest.TestCase):
 
     def test_conclusions(self) -> None:
         for conclusion in (*DOCUMENTED, *JUNK):
-            passed = conclusion if conclusion in ("success", "failure", "timed_out") else None
+            passed = (
+                conclusion
+                if isinstance(conclusion, str) and conclusion in ("success", "failure", "timed_out")
+                else None
+            )
             self.assertEqual(passed, conclude(page(job(conclusion=conclusion))), conclusion)
 
     def test_all_of_the_required_ones_have_to_end(self) -> None:
