@@ -2097,7 +2097,7 @@ JOBS = [
     (4, "n q", AMBIGUOUS, "q"),
     (1, "gone", None, None),
     (1, "a gone", None, None),
-    (1, "gone n", None, None),
+    (1, "n gone", None, None),
 ]
 # fmt: on
 
@@ -2501,14 +2501,27 @@ class CommandTest(Scratch):
             code = "import sys; sys.path.insert(0, sys.argv[1])\ntry: import verdict_check\nexcept ImportError: sys.exit(7)"
             self.assertEqual(7, process(*PYTHON, "-c", code, tools).returncode)
 
-    def test_the_streams_stay_open_for_a_caller(self) -> None:
-        code = (
-            "import os, sys; sys.path.insert(0, sys.argv[1]); import verdict_check as v; v.main(['-']); os.fstat(0); "
-        )
-        code += "v.say('x', '\\n'); v.show([]); sys.exit(v.ended('y', lambda: len(v.read_bytes('gone'))))"
-        ran = process(*PYTHON, "-c", code, HERE, input=A.encode())
-        self.assertEqual((1, "VERDICT: APPROVE"), (ran.returncode, ran.stdout.decode().strip()))
-        self.assertEqual(["x: \\n", f"y: gone: {NO_FILE}"], ran.stderr.decode().splitlines())
+    def imported(self, code: str, **options: Any) -> List[Any]:
+        """Status, output and error output of a program that has imported verdict_check as v."""
+        start = "import os, sys; sys.path.insert(0, sys.argv[1]); import verdict_check as v; "
+        ran = process(*PYTHON, "-c", start + code, HERE, **options)
+        return [ran.returncode, *((stream or b"").decode().splitlines() for stream in (ran.stdout, ran.stderr))]
+
+    def test_what_other_programs_share(self) -> None:
+        self.assertEqual([0, ["VERDICT: APPROVE"], []], self.imported("v.main(['-']); os.fstat(0)", input=A.encode()))
+        gone = "v.say('x', '\\n'); v.show([]); sys.exit(v.ended('y', lambda: len(v.read_bytes('gone'))))"
+        self.assertEqual([1, [], ["x: \\n", f"y: gone: {NO_FILE}"]], self.imported(gone))
+        for arguments in ("['-h']", "['--no']"):
+            self.assertEqual(2, self.imported(f"v.Parser('x', 'y').parse_args({arguments})")[0])
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
+    def test_other_programs_with_full_streams(self) -> None:
+        with open("/dev/full", "wb") as full:
+            for code, status in (
+                ("v.main(['gone']); sys.exit(v.main(['a']))", 1),
+                ("sys.exit(v.ended('x', lambda: print('y') or 0))", 0),
+            ):
+                self.assertEqual([status, [], []], self.imported(code, stdout=full, stderr=full))
 
     def test_streams_that_a_caller_took_away(self) -> None:
         shut = io.StringIO()
