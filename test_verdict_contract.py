@@ -1924,6 +1924,7 @@ GRUSS = f"Gr\u00f6\u00dfe \U0001f680 \u4e2d\u6587\r\n\r\n{A}\r\n"
 MARKED = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 NO_FILE, NO_SPACE, NO_ACCESS = (os.strerror(number) for number in (errno.ENOENT, errno.ENOSPC, errno.EACCES))
 A_FOLDER = os.strerror(errno.EISDIR) if POSIX else NO_ACCESS
+LINUX = sys.platform == "linux"  # where a name is bytes, of any kind
 HASHES = "#\\x23"  # what is printed for ## where a log might take it for a command
 BAD_TOKEN = "--token: a token is 8 to 64 hex digits (--help shows the usage)"
 
@@ -1931,7 +1932,7 @@ BAD_TOKEN = "--token: a token is 8 to 64 hex digits (--help shows the usage)"
 FILES: Dict[str, Any] = {
     "a": A, "b": f"**{A}**", "c": A, "r": R, "n": "", "m": FINE, "x": A + " maybe", "q": "> " + A, "old": OLD_APPROVE,
     "t": f"{A} {T}", "d": f"{A} {diff_token(DIFF)}", "diff": DIFF, "amended": DIFF + b"\n",
-    "empty": b"", "blank": b" \r\n\t",
+    "empty": b"", "blank": b" \r\n\t", "-": A, "./-": R,  # standard input, and a file of its name
     "stray": b"Gr\xf6\xdfe gut\n" + A.encode(), "stray-end": A.encode() + b"\xff",
     "half": ("\ufeff" + A).encode("utf-16-le") + b"\x00", "latin-1": A.replace("V", "\u00d6").encode("latin-1"),
     "unmarked-le": A.encode("utf-16-le"), "unmarked-be": A.encode("utf-16-be"), "plain": GRUSS.encode(),
@@ -1957,10 +1958,12 @@ def said(name: str, token: Optional[str] = None) -> str:
     return f"{heard(name, token)}\n"
 
 
-def panel(names: str, closing: str, token: Optional[str] = None) -> str:
+def panel(names: str, verdict: str, agree: int = 0, unread: int = 0) -> str:
     """What is printed for several: a line for each that can be read, and the panel's."""
-    lines = [f"{name}: {heard(name, token)}\n" for name in names.split() if name in FILES]
-    return "".join(lines) + f"PANEL: {closing}\n"
+    lines = [f"{name}: {heard(name)}\n" for name in names.split() if name in FILES]
+    more = f", {unread} cannot be read" if unread else ""
+    why = "" if verdict == APPROVE else f" !! {agree} of {len(names.split())} approve{more}; read the reports"
+    return "".join(lines) + f"PANEL: {verdict}{why}\n"
 
 
 def as_object(code: int, verdict: Optional[str], names: str) -> str:
@@ -2009,13 +2012,12 @@ CALLS = [
     Call("a block on standard input", 3, "-", "VERDICT: REQUEST_CHANGES\n", stdin=R.encode()),
 
     Call("a panel approves", 0, "a b c", panel("a b c", "APPROVE")),
-    Call("a panel with a block", 3, "a r", panel("a r", "REQUEST_CHANGES !! 1 of 2 approve; read the reports")),
-    Call("a block, and silence", 3, "r n", panel("r n", "REQUEST_CHANGES !! 0 of 2 approve; read the reports")),
-    Call("an approval, and silence", 4, "a n", panel("a n", "AMBIGUOUS !! 1 of 2 approve; read the reports")),
-    Call("silence twice", 4, "n m", panel("n m", "(not stated) !! 0 of 2 approve; read the reports")),
-    Call("a panel with standard input", 3, "a -",
-         "a: VERDICT: APPROVE\n-: VERDICT: REQUEST_CHANGES\nPANEL: REQUEST_CHANGES !! 1 of 2 approve; read the reports\n",
-         stdin=R.encode()),
+    Call("a panel with a block", 3, "a r", panel("a r", "REQUEST_CHANGES", 1)),
+    Call("a block, and silence", 3, "r n", panel("r n", "REQUEST_CHANGES", 0)),
+    Call("an approval, and silence", 4, "a n", panel("a n", "AMBIGUOUS", 1)),
+    Call("silence twice", 4, "n m", panel("n m", "(not stated)", 0)),
+    Call("a panel with standard input", 3, "r -", panel("r -", REQUEST_CHANGES, 1), stdin=content("-")),
+    Call("standard input and a file of its name", 3, "- ./-", panel("- ./-", REQUEST_CHANGES, 1), stdin=content("-")),
 
     Call("its token", 0, f"--token {T} t", "VERDICT: APPROVE\n"),
     Call("its token in capitals", 0, f"--token {T.upper()} t", "VERDICT: APPROVE\n"),
@@ -2030,7 +2032,7 @@ CALLS = [
     Call("a diff on standard input", 0, "--diff - d", "VERDICT: APPROVE\n", stdin=DIFF),
     Call("another diff on standard input", 4, "--diff - d", said("d", diff_token(b"+y")), stdin=b"+y"),
     *(Call(f"a diff, {what}", 1, ["--diff", diff, "a", "r"],
-           "PANEL: (not read) !! 0 of 2 approve, 2 cannot be read; read the reports\n", [f"{diff}: {why}"])
+           panel("gone off", "(not read)", 0, 2), [f"{diff}: {why}"])
       for what, diff, why in (("missing", "gone", NO_FILE), ("a folder", ".", A_FOLDER), ("no name", "", NO_FILE),
                               ("empty", "empty", "the diff is empty"), ("blank", "blank", "the diff is empty"))),
 
@@ -2047,18 +2049,15 @@ CALLS = [
     Call("version", 2, "--version", verdict_contract.__version__ + "\n"),
     Call("version and a report", 2, "--version a", verdict_contract.__version__ + "\n"),
     Call("unknown option", 2, "--no a", err=["unrecognized arguments: --no (--help shows the usage)"]),
-    Call("a report twice", 2, "a a", err=["named twice: a (--help shows the usage)"]),
-    Call("a report and its other name", 2, "a ./a", err=["named twice: a (--help shows the usage)"]),
-    Call("a missing report twice", 2, "gone ./gone", err=["named twice: gone (--help shows the usage)"]),
+    *(Call(f"a file twice, {what}", 2, files, err=[f"named twice: {files[0]} (--help shows the usage)"])
+      for what, files in (("alike", "a a"), ("by another name", "a ./a"), ("later", "b a ./b"), ("as diff", "a --diff a"))),
+    Call("a missing file twice", 2, "gone ./gone", err=["named twice: gone (--help shows the usage)"]),
     Call("standard input twice", 2, "- a -", err=["named twice: - (--help shows the usage)"], stdin=A.encode()),
     Call("standard input, also as diff", 2, "- --diff -", err=["named twice: - (--help shows the usage)"], stdin=b"x"),
-    Call("a report that is the diff", 2, "a --diff a", err=["named twice: a (--help shows the usage)"]),
 
     Call("a missing report", 1, "gone", err=[f"gone: {NO_FILE}"]),
-    Call("the others are read", 1, "a gone r",
-         panel("a r", "(not read) !! 1 of 3 approve, 1 cannot be read; read the reports"), [f"gone: {NO_FILE}"]),
-    Call("several are missing", 1, "gone off a",
-         panel("a", "(not read) !! 1 of 3 approve, 2 cannot be read; read the reports"),
+    Call("the others are read", 1, "a gone r", panel("a gone r", "(not read)", 1, 1), [f"gone: {NO_FILE}"]),
+    Call("several are missing", 1, "gone off a", panel("gone off a", "(not read)", 1, 2),
          [f"gone: {NO_FILE}", f"off: {NO_FILE}"]),
     Call("a folder", 1, ".", err=[f".: {A_FOLDER}"]),
     Call("an empty name", 1, [""], err=[f": {NO_FILE}"]),
@@ -2098,7 +2097,7 @@ JOBS = [
     (4, "n q", AMBIGUOUS, "q"),
     (1, "gone", None, None),
     (1, "a gone", None, None),
-    (1, "gone n", None, None),
+    (1, "n gone", None, None),
 ]
 # fmt: on
 
@@ -2172,6 +2171,10 @@ class CommandTest(Scratch):
         """Make a call, and compare what it printed to the letter."""
         self.assertEqual((row.out, "".join(f"verdict_check.py: {line}\n" for line in row.err)), self.make(row))
 
+    def test_each_call_is_a_test(self) -> None:
+        own = [value for value in vars(CommandTest).values() if getattr(value, "__name__", "") == "<lambda>"]
+        self.assertEqual(len(CALLS), len(own))
+
     # Calls that need more than the files
 
     def test_wrong_usage_is_one_line(self) -> None:
@@ -2205,10 +2208,6 @@ class CommandTest(Scratch):
             self.assertEqual((2, b""), (ran.returncode, ran.stdout), twin)
             self.assertIn(b"named twice: -", ran.stderr)
 
-    def test_standard_input_and_a_file_of_its_name(self) -> None:
-        self.put("-", A)
-        self.assertIn("./-: VERDICT: APPROVE\n", self.make(Call("", 3, "- ./-", stdin=R.encode()))[0])
-
     @unittest.skipIf(not POSIX or os.geteuid() == 0, "whoever runs this may read every file")
     def test_no_permission(self) -> None:
         os.chmod("a", 0)
@@ -2227,7 +2226,7 @@ class CommandTest(Scratch):
 
     @unittest.skipUnless(POSIX, "names that another system does not allow")
     def test_hostile_names_stay_text(self) -> None:
-        commands = (
+        odd = [
             "::error::x",
             " ::error::x",
             "##[group]x",
@@ -2235,26 +2234,19 @@ class CommandTest(Scratch):
             "%0A::error::",
             "a\n::error::x",
             "a\r\n##[error]x",
-        )
-        names = [self.put(name, A) for name in (*commands, "\x1b[2Jx", "a|b`c`", "a\u2028::x::", "a\x85##[x]")]
+        ]
+        odd += ["\x1b[2Jx", "a|b`c`", "a\u2028::x::", "a\x85##[x]"] + [os.fsdecode(b"caf\xe9\xff")] * LINUX
+        names = [self.put(name, A) for name in odd]
         for code, reports, options, lines in (
             (0, names, [], len(names) + 1),
-            (0, names, ["--json"], 1),
             (0, names, ["--github"], 2 * len(names) + 1),
             (4, names, ["--token", OTHER], len(names) + 1),
             (1, [name + "~" for name in names], ["--github"], len(names) + 1),
         ):
             out, err = self.make(Call("", code, [*options, *reports]))
             self.assertEqual((lines, len(names) if code == 1 else 0), (out.count("\n"), err.count("\n")), ascii(out))
-
-    @unittest.skipUnless(sys.platform == "linux", "names are text here")
-    def test_a_name_that_is_not_utf_8(self) -> None:
-        name = self.put(os.fsdecode(b"caf\xe9\xff"), A)
-        for options in ([], ["--github"]):
-            self.make(Call("", 0, [*options, name, "b"]))
-        out, _ = self.make(Call("", 0, ["--json", name]))
-        self.assertEqual(name, json.loads(out)["reports"][0]["report"])
-        self.assertEqual(1, self.make(Call("", 1, [name + "x"]))[1].count("\n"))
+        told = json.loads(self.make(Call("", 0, ["--json", *names]))[0])
+        self.assertEqual(names, [report["report"] for report in told["reports"]])
 
     def test_a_narrow_console(self) -> None:
         name = self.put("\u0442\u0435\u0441\u0442\U0001f680", A)
@@ -2269,75 +2261,70 @@ class CommandTest(Scratch):
         def state() -> List[Any]:
             return [sys.argv, sys.stdout, sys.stderr, dict(os.environ), os.getcwd(), signal.getsignal(signal.SIGINT)]
 
-        before = state()
-        for arguments in (["a"], ["--help"], ["--no"], ["gone"], ["--json", "r"], ["--github", "n"]):
-            self.assertEqual(call(arguments), call(arguments))
-        self.assertEqual(before, state())
-
-    def test_a_call_needs_no_argv(self) -> None:
         with unittest.mock.patch.object(sys, "argv", []):
-            self.assertEqual(2, call(["--no"])[0])
-            self.assertEqual(0, call(["a"])[0])
+            before = state()
+            for arguments in (["a"], ["--help"], ["--no"], ["gone"], ["--json", "r"], ["--github", "n"]):
+                self.assertEqual(call(arguments), call(arguments))
+            self.assertEqual(before, state())
 
     # GitHub
 
     def test_github(self) -> None:
-        files = {"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum"}
+        after = {}
         for code, names, verdict, decides in JOBS:
-            for option in ("--github", "--github --json", "--github --quiet"):
-                for path in files.values():
-                    Path(path).write_text("kept=1\n", encoding="utf-8")
-                out, _ = self.make(Call("", code, f"{option} {names}", env=files))
+            rule, line = heard(decides)[1:] if decides else ("", "")
+            outputs = f"verdict={verdict or 'none'}\nexit-code={code}\nrule={rule}\nline={line or ''}\n"
+            for option in ("", "--github", "--github --json", "--github --quiet"):
                 with self.subTest(names=names, option=option):
+                    printed, *files = self.of_github(Call("", code, f"{option} {names}"))
                     notes = "".join(map(note, names.split())) if option == "--github" else ""
-                    self.assertEqual(notes, "".join(line + "\n" for line in out.splitlines() if line.startswith("::")))
-                    rule, line = heard(decides)[1:] if decides else ("", "")
-                    outputs = f"verdict={verdict or 'none'}\nexit-code={code}\nrule={rule}\nline={line or ''}\n"
-                    self.assertEqual("kept=1\n" + outputs, Path("out").read_text(encoding="utf-8"))
-                    self.check_summary(Path("sum").read_text(encoding="utf-8"), names.split(), verdict or "(not ")
+                    self.assertEqual(notes, "".join(re.findall("^::.*\n", printed, re.MULTILINE)))
+                    self.assertEqual(outputs if option else "", files[0])
+                    if option:
+                        after[code] = self.check_summary(files[1], names.split(), verdict or "(not ")
+        self.assertEqual(4, len(set(after.values())), after)
 
-    def check_summary(self, text: str, names: Sequence[str], verdict: str) -> None:
-        """The summary has a heading, the overall line, what to do next and a row a report, and holds no markup more."""
-        kept, heading, _, overall, _, after, _, *table, last = text.split("\n")[:-1]
-        self.assertEqual(("kept=1", "## Review verdict", ""), (kept, heading, last))
+    def of_github(self, row: Call) -> List[str]:
+        """What a call prints, and appends to the step's outputs and the job's summary."""
+        files = {"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum", **(row.env or {})}
+        for path in ("out", "sum"):
+            Path(path).write_text("kept=1\n", encoding="utf-8")
+        printed, _ = self.make(row._replace(env=files))
+        written = [Path(path).read_text(encoding="utf-8") for path in ("out", "sum")]
+        self.assertTrue(all(text.startswith("kept=1\n") and CANARY not in text for text in written), written)
+        return [printed, *(text[len("kept=1\n") :] for text in written)]
+
+    def check_summary(self, text: str, names: Sequence[str], verdict: str) -> str:
+        """See that it has a heading, the overall line, what to do next and a row a report. Returns what to do."""
+        heading, _, overall, _, after, _, *table, last = text.split("\n")[:-1]
+        self.assertEqual(("## Review verdict", ""), (heading, last))
         self.assertTrue(html.unescape(overall).startswith(verdict), overall)
-        self.assertTrue(after.endswith("."), after)
         self.assertEqual(["| report | verdict | rule | line |", "| --- | --- | --- | --- |"], table[:2])
         self.assertEqual(len(names), len(table[2:]))
         for name, row in zip(names, table[2:]):
-            report, told, rule, line = (html.unescape(cell) for cell in row[2:-2].split(" | "))
-            reading = heard(name) if name in FILES else Reading(None, "", None)
-            when = next((rule.when for rule in RULES if rule.id == reading.rule), "cannot be read")
-            self.assertEqual((name, reading.rule, str(reading.line or "")), (report, rule, line))
-            self.assertTrue(told.startswith(reading.verdict or ("(not stated)" if name in FILES else "cannot")), told)
-            self.assertTrue(told.endswith(when), told)
             self.assertNotRegex(row, r"[`<>*_\[\]()\\%]")
-            self.assertNotIn(CANARY, row)
-
-    def test_github_says_what_to_do_next_for_each_code(self) -> None:
-        for code, name in ((0, "a"), (3, "r"), (4, "n"), (1, "gone")):
-            self.make(Call("", code, ["--github", name], env={"GITHUB_STEP_SUMMARY": "sum"}))
-        after = re.findall(r"\n\n([A-Z].*\.)\n\n\|", Path("sum").read_text(encoding="utf-8"))
-        self.assertEqual((4, 4), (len(after), len(set(after))))
+            told = "cannot be read", "", ""
+            if name in FILES:
+                stated, rule, line = heard(name)
+                when = next(each.when for each in RULES if each.id == rule)
+                told = f"{stated or '(not stated)'}: {when}", rule, str(line or "")
+            self.assertEqual((name, *told), tuple(html.unescape(row)[2:-2].split(" | ")))
+        return after
 
     def test_github_outputs_come_last(self) -> None:
-        self.make(Call("", 1, "--github a", env={"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "no/such"}))
-        self.assertEqual("verdict=none\nexit-code=1\nrule=\nline=\n", Path("out").read_text(encoding="utf-8"))
-
-    def test_github_files_without_the_option_stay_untouched(self) -> None:
-        self.make(Call("", 0, "a", env={"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum"}))
-        self.assertEqual((False, False), (os.path.exists("out"), os.path.exists("sum")))
+        _, outputs, _ = self.of_github(Call("", 1, "--github a", env={"GITHUB_STEP_SUMMARY": "no/such"}))
+        self.assertEqual("verdict=none\nexit-code=1\nrule=\nline=\n", outputs)
 
     @unittest.skipUnless(POSIX, "names that another system does not allow")
     def test_github_escapes_the_path(self) -> None:
         name = self.put("a,b:c%\n::error::|`<b>*_[x](y)\\|##[e]", A)
-        out, _ = self.make(Call("", 0, ["--github", name], env={"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum"}))
-        self.assertEqual(4, Path("out").read_text(encoding="utf-8").count("\n"))
-        notes = [line for line in out.splitlines() if line.startswith("::")]
+        printed, outputs, summary = self.of_github(Call("", 0, ["--github", name]))
+        self.assertEqual(4, outputs.count("\n"))
+        notes = [line for line in printed.splitlines() if line.startswith("::")]
         self.assertEqual(1, len(notes))
         self.assertTrue(notes[0].startswith("::notice file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3A|"), notes)
         self.assertEqual(["VERDICT", " APPROVE"], notes[0].split("::")[2].split(":"))
-        row = Path("sum").read_text(encoding="utf-8").splitlines()[8]
+        row = summary.splitlines()[-2]
         self.assertEqual(5, row.count("|"))
         self.assertNotRegex(row, r"[`<>*_\[\]()\\%]")
 
@@ -2355,13 +2342,13 @@ class CommandTest(Scratch):
             self.assertEqual(want, verdict_check.visible(text))
         self.assertEqual("aX\u00e90 ,./-", verdict_check.markdown("aX\u00e90 ,./-"))
         self.assertEqual("&#124;&#60;&#38;&#95;&#96;&#92;n", verdict_check.markdown("|<&_`\n"))
-        odd = verdict_check.Outcome("a%\r\n:,X##[", APPROVE, "approved", 3, "VERDICT: APPROVE")
+        told = verdict_check.Outcome("a%\r\n:,X##[", APPROVE, "approved", 3, "VERDICT: APPROVE")
         self.assertEqual(
-            "::notice file=a%25%0D%0A%3A%2CX#\\x23[,line=3::VERDICT: APPROVE", verdict_check.annotation(odd)
+            "::notice file=a%25%0D%0A%3A%2CX#\\x23[,line=3::VERDICT: APPROVE", verdict_check.annotation(told)
         )
         for verdict in (REQUEST_CHANGES, AMBIGUOUS, None):
-            self.assertTrue(verdict_check.annotation(odd._replace(verdict=verdict)).startswith("::error file="))
-        two = verdict_check.Result([odd._replace(report="a: b:c: : d"), odd._replace(report="a#b##[c")], APPROVE, 0)
+            self.assertTrue(verdict_check.annotation(told._replace(verdict=verdict)).startswith("::error file="))
+        two = verdict_check.Result([told._replace(report="a: b:c: : d"), told._replace(report="a#b##[c")], APPROVE, 0)
         self.assertEqual("a:\\x20b:c:\\x20:\\x20d: VERDICT: APPROVE", verdict_check.as_text(two)[0])
         self.assertIn('"report": "a#b#\\u0023[c"', verdict_check.as_json(two)[0])
 
@@ -2393,10 +2380,10 @@ class CommandTest(Scratch):
                 if "/dev/full" not in arguments or os.path.exists("/dev/full"):
                     self.assertEqual(wanted, self.typed(arguments, unbuffered), (arguments, unbuffered))
 
-    def typed(self, arguments: str, env: Dict[str, str]) -> List[Any]:
+    def typed(self, arguments: str, env: Optional[Dict[str, str]] = None, before: str = "") -> List[Any]:
         """Status, output and error output of a call as it is typed in a shell."""
-        script = f"{' '.join(map(shlex.quote, PYTHON))} {shlex.quote(str(CHECK))} {arguments}"
-        ran = process("sh", "-c", script, env=clean_environment(**env))
+        script = f"{before}{' '.join(map(shlex.quote, PYTHON))} {shlex.quote(str(CHECK))} {arguments}"
+        ran = process("sh", "-c", script, env=clean_environment(**(env or {})))
         return [ran.returncode, ran.stdout.decode(), ran.stderr.decode()]
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
@@ -2457,15 +2444,14 @@ class CommandTest(Scratch):
 
     @unittest.skipUnless(POSIX, "needs a POSIX shell")
     def test_a_working_folder_that_is_gone(self) -> None:
-        python = " ".join(map(shlex.quote, [*PYTHON, str(CHECK)]))
-        for arguments, want in (
-            (shlex.quote(str(self.folder / "a")), (0, b"VERDICT: APPROVE\n")),
-            ("a", (1, b"")),
-            ("--quiet a b", (1, b"")),
+        for arguments, code, out in (
+            (shlex.quote(str(self.folder / "a")), 0, "VERDICT: APPROVE\n"),
+            ("a", 1, ""),
+            ("--quiet a b", 1, ""),
         ):
-            ran = process("sh", "-c", f"mkdir gone && cd gone && rmdir ../gone && {python} {arguments}")
-            self.assertEqual(want, (ran.returncode, ran.stdout), arguments)
-            self.assertNotIn(b"Traceback", ran.stderr)
+            *wanted, err = self.typed(arguments, before="mkdir gone && cd gone && rmdir ../gone && ")
+            self.assertEqual([code, out], wanted, arguments)
+            self.assertNotIn("Traceback", err)
 
     def test_settings_of_python_change_nothing(self) -> None:
         """Not -OO, which drops docstrings, nor a narrow console, nor a warning for each encoding that is not named."""
@@ -2515,14 +2501,27 @@ class CommandTest(Scratch):
             code = "import sys; sys.path.insert(0, sys.argv[1])\ntry: import verdict_check\nexcept ImportError: sys.exit(7)"
             self.assertEqual(7, process(*PYTHON, "-c", code, tools).returncode)
 
-    def test_the_streams_stay_open_for_a_caller(self) -> None:
-        code = (
-            "import os, sys; sys.path.insert(0, sys.argv[1]); import verdict_check as v; v.main(['-']); os.fstat(0); "
-        )
-        code += "v.say('x', '\\n'); v.show([]); sys.exit(v.ended('y', lambda: len(v.read_bytes('gone'))))"
-        ran = process(*PYTHON, "-c", code, HERE, input=A.encode())
-        self.assertEqual((1, "VERDICT: APPROVE"), (ran.returncode, ran.stdout.decode().strip()))
-        self.assertEqual(["x: \\n", f"y: gone: {NO_FILE}"], ran.stderr.decode().splitlines())
+    def imported(self, code: str, **options: Any) -> List[Any]:
+        """Status, output and error output of a program that has imported verdict_check as v."""
+        start = "import os, sys; sys.path.insert(0, sys.argv[1]); import verdict_check as v; "
+        ran = process(*PYTHON, "-c", start + code, HERE, **options)
+        return [ran.returncode, *((stream or b"").decode().splitlines() for stream in (ran.stdout, ran.stderr))]
+
+    def test_what_other_programs_share(self) -> None:
+        self.assertEqual([0, ["VERDICT: APPROVE"], []], self.imported("v.main(['-']); os.fstat(0)", input=A.encode()))
+        gone = "v.say('x', '\\n'); v.show([]); sys.exit(v.ended('y', lambda: len(v.read_bytes('gone'))))"
+        self.assertEqual([1, [], ["x: \\n", f"y: gone: {NO_FILE}"]], self.imported(gone))
+        for arguments in ("['-h']", "['--no']"):
+            self.assertEqual(2, self.imported(f"v.Parser('x', 'y').parse_args({arguments})")[0])
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
+    def test_other_programs_with_full_streams(self) -> None:
+        with open("/dev/full", "wb") as full:
+            for code, status in (
+                ("v.main(['gone']); sys.exit(v.main(['a']))", 1),
+                ("sys.exit(v.ended('x', lambda: print('y') or 0))", 0),
+            ):
+                self.assertEqual([status, [], []], self.imported(code, stdout=full, stderr=full))
 
     def test_streams_that_a_caller_took_away(self) -> None:
         shut = io.StringIO()
