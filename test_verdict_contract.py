@@ -2638,9 +2638,11 @@ class CommandTest(Scratch):
                 if "/dev/full" not in arguments or os.path.exists("/dev/full"):
                     self.assertEqual(wanted, self.typed(arguments, unbuffered), (arguments, unbuffered))
 
-    def typed(self, arguments: str, env: Optional[Dict[str, str]] = None, before: str = "") -> List[Any]:
+    def typed(
+        self, arguments: str, env: Optional[Dict[str, str]] = None, before: str = "", file: Path = CHECK
+    ) -> List[Any]:
         """Status, output and error output of a call as it is typed in a shell."""
-        script = f"{before}{' '.join(map(shlex.quote, PYTHON))} {shlex.quote(str(CHECK))} {arguments}"
+        script = f"{before}{' '.join(map(shlex.quote, PYTHON))} {shlex.quote(str(file))} {arguments}"
         ran = process("sh", "-c", script, env=clean_environment(**(env or {})))
         return [ran.returncode, ran.stdout.decode(), ran.stderr.decode()]
 
@@ -2796,24 +2798,43 @@ class CommandTest(Scratch):
         old = [python for python in old if process(python, "-c", "").returncode == 0]  # a stub may stand there
         if not old:
             self.skipTest("no Python below 3.8 here")
-        for python in old:
-            ran = process(python, CHECK, "a")
-            self.assertEqual(
-                (1, b"", b"verdict_check.py: needs Python 3.8 or later\n"), (ran.returncode, ran.stdout, ran.stderr)
-            )
+        for python, name in itertools.product(old, ("verdict_contract.py", "verdict_check.py")):
+            ran = process(python, HERE / name)
+            want = f"{name}: needs Python 3.8 or later\n"
+            self.assertEqual((1, b"", want), (ran.returncode, ran.stdout, ran.stderr.decode()))
 
     # The parser as a command
 
     def test_the_parser_prints_its_rule(self) -> None:
-        for arguments in ((), (T,)):
+        for arguments, wanted in (
+            ((), re.escape(prompt_rule())),
+            ((T,), re.escape(prompt_rule(T))),
+            (("--new-token",), "[0-9a-f]{16}"),
+        ):
             ran = process(*PYTHON, HERE / "verdict_contract.py", *arguments)
             self.assertEqual((0, b""), (ran.returncode, ran.stderr))
-            self.assertEqual(prompt_rule(*arguments) + "\n", ran.stdout.decode().replace("\r\n", "\n"))
+            self.assertRegex(ran.stdout.decode().replace("\r\n", "\n"), rf"\A{wanted}\n\Z")
 
     def test_the_parser_refuses_other_arguments(self) -> None:
-        for arguments in (["short"], [""], [T, T], ["--nonsense"], ["a" * 65]):
+        for arguments in (["short"], [""], [T, T], ["--help"], ["--new-token", T], ["a" * 65], ["\x1b[2J\n::error::"]):
             ran = process(*PYTHON, HERE / "verdict_contract.py", *arguments)
             self.assertEqual((2, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
+            self.assertTrue(ran.stderr.strip().decode().isprintable(), ran.stderr)
+
+    @unittest.skipUnless(POSIX, "needs a POSIX shell")
+    def test_the_parser_and_streams_that_cannot_be_written(self) -> None:
+        for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
+            for arguments, *wanted in (
+                (">/dev/full", 1, "", f"verdict_contract.py: standard output: {NO_SPACE}\n"),
+                (">/dev/full 2>&1", 1, "", ""),
+                ("bad 2>/dev/full", 2, "", ""),
+                ("bad 2>&-", 2, "", ""),
+                (f"{T} 2>&-", 0, prompt_rule(T) + "\n", ""),
+                (">&- 2>&-", 1, "", ""),
+            ):
+                if "/dev/full" not in arguments or os.path.exists("/dev/full"):
+                    got = self.typed(arguments, unbuffered, file=HERE / "verdict_contract.py")
+                    self.assertEqual(wanted, got, (arguments, unbuffered))
 
 
 def as_call(row: Call) -> Callable[[CommandTest], None]:
