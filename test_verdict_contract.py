@@ -2252,12 +2252,11 @@ def panel(names: str, verdict: str, agree: int = 0, unread: int = 0) -> str:
 
 def as_object(code: int, verdict: Optional[str], names: str) -> str:
     """What --json prints."""
-    unread = {"verdict": None, "rule": None, "line": None, "message": "cannot be read"}
-    told = {
-        name: {**heard(name)._asdict(), "message": str(heard(name))} if name in FILES else unread
-        for name in names.split()
-    }
-    reports = [{"report": name, **rest} for name, rest in told.items()]
+    reports: List[Dict[str, Any]] = []
+    for name in names.split():
+        unread = {"verdict": None, "rule": None, "line": None, "message": "cannot be read"}
+        read = {**heard(name)._asdict(), "message": str(heard(name))} if name in FILES else unread
+        reports.append({"report": name, **read})
     whole = {"verdict": verdict, "exit_code": code, "reports": reports, "version": verdict_contract.__version__}
     return json.dumps(whole) + "\n"
 
@@ -2370,18 +2369,20 @@ CALLS = [
 
 # For GitHub: the exit code, the reports, the overall verdict, and the report whose rule and line speak for all.
 JOBS = [
-    (0, "a", APPROVE, "a"),
-    (3, "r", REQUEST_CHANGES, "r"),
-    (4, "n", None, "n"),
-    (4, "n m", None, "n"),
-    (0, "a b", APPROVE, "a"),
-    (3, "a n r", REQUEST_CHANGES, "r"),
-    (4, "a x q", AMBIGUOUS, "x"),
-    (4, "a n", AMBIGUOUS, "n"),
-    (4, "n q", AMBIGUOUS, "q"),
-    (1, "gone", None, None),
-    (1, "a gone", None, None),
-    (1, "n gone", None, None),
+    (0, "a", APPROVE, "a"), (0, "a b", APPROVE, "a"), (3, "r", REQUEST_CHANGES, "r"), (4, "n", None, "n"),
+    (3, "a n r", REQUEST_CHANGES, "r"), (4, "n m", None, "n"), (4, "a n", AMBIGUOUS, "n"), (4, "n q", AMBIGUOUS, "q"),
+    (4, "a x q", AMBIGUOUS, "x"), (1, "gone", None, None), (1, "a gone", None, None), (1, "n gone", None, None),
+]
+
+# What is typed in a shell, and what has to come of it: the status, the output and the error output.
+FULL, GONE = f"verdict_check.py: standard output: {NO_SPACE}\n", f"verdict_check.py: gone: {NO_FILE}\n"
+TYPED = [
+    ("a >/dev/full", 1, "", FULL), ("r --json >/dev/full", 1, "", FULL), ("--help >/dev/full", 2, "", FULL),
+    ("gone 2>/dev/full", 1, "", ""), ("--no 2>/dev/full", 2, "", ""), ("a 2>/dev/full", 0, "VERDICT: APPROVE\n", ""),
+    ("a >/dev/full 2>&1", 1, "", ""), ("a >/dev/full 2>&-", 1, "", ""),
+    ("r >&-", 3, "", ""), ("--json a >&-", 0, "", ""), ("--version >&-", 2, "", ""), ("gone >&-", 1, "", GONE),
+    ("gone 2>&-", 1, "", ""), ("--no 2>&-", 2, "", ""), ("a 2>&- <&-", 0, "VERDICT: APPROVE\n", ""),
+    ("r >&- 2>&- <&-", 3, "", ""), ("- <&-", 1, "", f"verdict_check.py: -: {os.strerror(errno.EBADF)}\n"),
 ]
 # fmt: on
 
@@ -2510,16 +2511,8 @@ class CommandTest(Scratch):
 
     @unittest.skipUnless(POSIX, "names that another system does not allow")
     def test_hostile_names_stay_text(self) -> None:
-        odd = [
-            "::error::x",
-            " ::error::x",
-            "##[group]x",
-            "##vso[x]y",
-            "%0A::error::",
-            "a\n::error::x",
-            "a\r\n##[error]x",
-        ]
-        odd += ["\x1b[2Jx", "a|b`c`", "a\u2028::x::", "a\x85##[x]"] + [os.fsdecode(b"caf\xe9\xff")] * LINUX
+        odd = ["::error::x", " ::error::x", "##[group]x", "##vso[x]y", "%0A::error::", "a\n::error::x", "a\x85##[x]"]
+        odd += ["a\r\n##[error]x", "\x1b[2Jx", "a|b`c`", "a\u2028::x::", *[os.fsdecode(b"caf\xe9\xff")] * LINUX]
         names = [self.put(name, A) for name in odd]
         for code, reports, options, lines in (
             (0, names, [], len(names) + 1),
@@ -2640,33 +2633,16 @@ class CommandTest(Scratch):
 
     @unittest.skipUnless(POSIX, "needs a POSIX shell")
     def test_streams_that_cannot_be_written(self) -> None:
-        full, gone = f"verdict_check.py: standard output: {NO_SPACE}\n", f"verdict_check.py: gone: {NO_FILE}\n"
         for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
-            for arguments, *wanted in (
-                ("gone 2>/dev/full", 1, "", ""),
-                ("--no 2>/dev/full", 2, "", ""),
-                ("a 2>/dev/full", 0, "VERDICT: APPROVE\n", ""),
-                ("a >/dev/full", 1, "", full),
-                ("r --json >/dev/full", 1, "", full),
-                ("--help >/dev/full", 2, "", full),
-                ("a >/dev/full 2>&1", 1, "", ""),
-                ("a >/dev/full 2>&-", 1, "", ""),
-                ("r >&-", 3, "", ""),
-                ("--json a >&-", 0, "", ""),
-                ("--version >&-", 2, "", ""),
-                ("gone >&-", 1, "", gone),
-                ("gone 2>&-", 1, "", ""),
-                ("--no 2>&-", 2, "", ""),
-                ("a 2>&- <&-", 0, "VERDICT: APPROVE\n", ""),
-                ("- <&-", 1, "", f"verdict_check.py: -: {os.strerror(errno.EBADF)}\n"),
-                ("r >&- 2>&- <&-", 3, "", ""),
-            ):
+            for arguments, *wanted in TYPED:
                 if "/dev/full" not in arguments or os.path.exists("/dev/full"):
                     self.assertEqual(wanted, self.typed(arguments, unbuffered), (arguments, unbuffered))
 
-    def typed(self, arguments: str, env: Optional[Dict[str, str]] = None, before: str = "") -> List[Any]:
+    def typed(
+        self, arguments: str, env: Optional[Dict[str, str]] = None, before: str = "", file: Path = CHECK
+    ) -> List[Any]:
         """Status, output and error output of a call as it is typed in a shell."""
-        script = f"{before}{' '.join(map(shlex.quote, PYTHON))} {shlex.quote(str(CHECK))} {arguments}"
+        script = f"{before}{' '.join(map(shlex.quote, PYTHON))} {shlex.quote(str(file))} {arguments}"
         ran = process("sh", "-c", script, env=clean_environment(**(env or {})))
         return [ran.returncode, ran.stdout.decode(), ran.stderr.decode()]
 
@@ -2741,13 +2717,10 @@ class CommandTest(Scratch):
         """Not -OO, which drops docstrings, nor a narrow console, nor a warning for each encoding that is not named."""
         files = {"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum"}
         for options, env in (
-            (["-OO"], {}),
-            (["-I", "-S", "-B", "-X", "utf8"], {}),
-            (["-X", "dev"], {}),
+            (["-OO"], {}), (["-X", "dev"], {}), (["-I", "-S", "-B", "-X", "utf8"], {}),
             (["-X", "warn_default_encoding", "-W", "error"], {}),
-            ([], {"PYTHONIOENCODING": "ascii:strict"}),
-            ([], {"PYTHONIOENCODING": "utf-16"}),
-        ):
+            ([], {"PYTHONIOENCODING": "ascii:strict"}), ([], {"PYTHONIOENCODING": "utf-16"}),
+        ):  # fmt: skip
             for code, arguments in ((0, ["--github", "a"]), (3, ["r"]), (2, ["--help"])):
                 ran = process(sys.executable, *options, CHECK, *arguments, env=clean_environment(**files, **env))
                 codec = env.get("PYTHONIOENCODING", "utf-8").split(":")[0]
@@ -2825,24 +2798,43 @@ class CommandTest(Scratch):
         old = [python for python in old if process(python, "-c", "").returncode == 0]  # a stub may stand there
         if not old:
             self.skipTest("no Python below 3.8 here")
-        for python in old:
-            ran = process(python, CHECK, "a")
-            self.assertEqual(
-                (1, b"", b"verdict_check.py: needs Python 3.8 or later\n"), (ran.returncode, ran.stdout, ran.stderr)
-            )
+        for python, name in itertools.product(old, ("verdict_contract.py", "verdict_check.py")):
+            ran = process(python, HERE / name)
+            want = f"{name}: needs Python 3.8 or later\n"
+            self.assertEqual((1, b"", want), (ran.returncode, ran.stdout, ran.stderr.decode()))
 
     # The parser as a command
 
     def test_the_parser_prints_its_rule(self) -> None:
-        for arguments in ((), (T,)):
+        for arguments, wanted in (
+            ((), re.escape(prompt_rule())),
+            ((T,), re.escape(prompt_rule(T))),
+            (("--new-token",), "[0-9a-f]{16}"),
+        ):
             ran = process(*PYTHON, HERE / "verdict_contract.py", *arguments)
             self.assertEqual((0, b""), (ran.returncode, ran.stderr))
-            self.assertEqual(prompt_rule(*arguments) + "\n", ran.stdout.decode().replace("\r\n", "\n"))
+            self.assertRegex(ran.stdout.decode().replace("\r\n", "\n"), rf"\A{wanted}\n\Z")
 
     def test_the_parser_refuses_other_arguments(self) -> None:
-        for arguments in (["short"], [""], [T, T], ["--nonsense"], ["a" * 65]):
+        for arguments in (["short"], [""], [T, T], ["--help"], ["--new-token", T], ["a" * 65], ["\x1b[2J\n::error::"]):
             ran = process(*PYTHON, HERE / "verdict_contract.py", *arguments)
             self.assertEqual((2, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
+            self.assertTrue(ran.stderr.strip().decode().isprintable(), ran.stderr)
+
+    @unittest.skipUnless(POSIX, "needs a POSIX shell")
+    def test_the_parser_and_streams_that_cannot_be_written(self) -> None:
+        for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
+            for arguments, *wanted in (
+                (">/dev/full", 1, "", f"verdict_contract.py: standard output: {NO_SPACE}\n"),
+                (">/dev/full 2>&1", 1, "", ""),
+                ("bad 2>/dev/full", 2, "", ""),
+                ("bad 2>&-", 2, "", ""),
+                (f"{T} 2>&-", 0, prompt_rule(T) + "\n", ""),
+                (">&- 2>&-", 1, "", ""),
+            ):
+                if "/dev/full" not in arguments or os.path.exists("/dev/full"):
+                    got = self.typed(arguments, unbuffered, file=HERE / "verdict_contract.py")
+                    self.assertEqual(wanted, got, (arguments, unbuffered))
 
 
 def as_call(row: Call) -> Callable[[CommandTest], None]:
