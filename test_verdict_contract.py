@@ -11,6 +11,7 @@ import collections
 import contextlib
 import datetime
 import doctest
+import errno
 import functools
 import hashlib
 import html
@@ -31,6 +32,7 @@ import tempfile
 import time
 import unicodedata
 import unittest
+import unittest.mock
 from pathlib import Path
 from typing import (
     Any,
@@ -2215,541 +2217,494 @@ class Scratch(unittest.TestCase):
         self.folder = Path(os.path.realpath(temporary))
 
 
-# --- The command line, as a real process ----------------------------------------------------------
+# --- The command line: calls as rows, then what takes a real process ------------------------------
 
 CANARY = "canary-of-the-report"
 HOSTILE = f"{CANARY}\n::error::{CANARY}\n::add-mask::APPROVE\n##[error]{CANARY}\n\x1b]0;{CANARY}\x07\n"
+CHECK = HERE / "verdict_check.py"
+DIFF = b"--- a/x\n+++ b/x\n-old\r\n+new\xff\n"
+GRUSS = f"Gr\u00f6\u00dfe \U0001f680 \u4e2d\u6587\r\n\r\n{A}\r\n"
+MARKED = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+NO_FILE, NO_SPACE, NO_ACCESS = (os.strerror(number) for number in (errno.ENOENT, errno.ENOSPC, errno.EACCES))
+A_FOLDER = os.strerror(errno.EISDIR) if POSIX else NO_ACCESS
+LINUX = sys.platform == "linux"  # where a name is bytes, of any kind
+HASHES = "#\\x23"  # what is printed for ## where a log might take it for a command
+BAD_TOKEN = "--token: a token is 8 to 64 hex digits (--help shows the usage)"
+
+# The files that a call may name. Text stands behind hostile lines, of which nothing may be printed.
+FILES: Dict[str, Any] = {
+    "a": A, "b": f"**{A}**", "c": A, "r": R, "n": "", "m": FINE, "x": A + " maybe", "q": "> " + A, "old": OLD_APPROVE,
+    "t": f"{A} {T}", "d": f"{A} {diff_token(DIFF)}", "diff": DIFF, "amended": DIFF + b"\n",
+    "empty": b"", "blank": b" \r\n\t", "-": A, "./-": R,  # standard input, and a file of its name
+    "stray": b"Gr\xf6\xdfe gut\n" + A.encode(), "stray-end": A.encode() + b"\xff",
+    "half": ("\ufeff" + A).encode("utf-16-le") + b"\x00", "latin-1": A.replace("V", "\u00d6").encode("latin-1"),
+    "unmarked-le": A.encode("utf-16-le"), "unmarked-be": A.encode("utf-16-be"), "plain": GRUSS.encode(),
+    **{codec: ("\ufeff" + GRUSS).encode(codec) for codec in MARKED},
+    **{codec: GRUSS.encode(codec) for codec in ("utf-8-sig", "utf-16", "utf-32")},
+    **{f"block-{codec}": f"\ufeff\u00df\n{R}".encode(codec) for codec in MARKED},
+}  # fmt: skip
 
 
-class CommandTest(unittest.TestCase):
-    """verdict_check.py and verdict_contract.py as a script or a job calls them."""
+def content(name: str) -> bytes:
+    """What stands in one of FILES."""
+    text = FILES[name]
+    return text if isinstance(text, bytes) else (HOSTILE + text).encode()
+
+
+def heard(name: str, token: Optional[str] = None) -> Reading:
+    """What one of FILES has to read as."""
+    return read_verdict(verdict_check.decode(content(name)), token)
+
+
+def said(name: str, token: Optional[str] = None) -> str:
+    """What is printed for one report alone."""
+    return f"{heard(name, token)}\n"
+
+
+def panel(names: str, verdict: str, agree: int = 0, unread: int = 0) -> str:
+    """What is printed for several: a line for each that can be read, and the panel's."""
+    lines = [f"{name}: {heard(name)}\n" for name in names.split() if name in FILES]
+    more = f", {unread} cannot be read" if unread else ""
+    why = "" if verdict == APPROVE else f" !! {agree} of {len(names.split())} approve{more}; read the reports"
+    return "".join(lines) + f"PANEL: {verdict}{why}\n"
+
+
+def as_object(code: int, verdict: Optional[str], names: str) -> str:
+    """What --json prints."""
+    reports: List[Dict[str, Any]] = []
+    for name in names.split():
+        unread = {"verdict": None, "rule": None, "line": None, "message": "cannot be read"}
+        read = {**heard(name)._asdict(), "message": str(heard(name))} if name in FILES else unread
+        reports.append({"report": name, **read})
+    whole = {"verdict": verdict, "exit_code": code, "reports": reports, "version": verdict_contract.__version__}
+    return json.dumps(whole) + "\n"
+
+
+def note(name: str) -> str:
+    """The annotation for one of FILES, or for one that is missing."""
+    if name not in FILES:
+        return f"::error file={name}::cannot be read\n"
+    reading = heard(name)
+    line = f",line={reading.line}" if reading.line else ""
+    return f"::{'notice' if reading.verdict == APPROVE else 'error'} file={name}{line}::{reading}\n"
+
+
+class Call(NamedTuple):
+    """A call of verdict_check.py where FILES are, and what it has to come to."""
+
+    name: str
+    code: int
+    arguments: Any  # a list, or a str to be split at blanks
+    out: str = ""
+    err: Sequence[str] = ()  # a line each, without the name of the program
+    stdin: Optional[bytes] = None  # if given, the call is a real process
+    env: Optional[Dict[str, str]] = None
+
+
+# fmt: off
+CALLS = [
+    Call("an approval", 0, "a", "VERDICT: APPROVE\n"),
+    Call("a block", 3, "r", "VERDICT: REQUEST_CHANGES\n"),
+    Call("nothing stated", 4, "n", said("n")),
+    Call("a doubt behind it", 4, "x", said("x")),
+    Call("an older prompt's approval", 4, "old", said("old")),
+    Call("an empty file", 4, "empty", said("empty")),
+    Call("an empty input", 4, "-", said("empty"), stdin=b""),
+    Call("an approval on standard input", 0, "-", "VERDICT: APPROVE\n", stdin=A.encode()),
+    Call("a block on standard input", 3, "-", "VERDICT: REQUEST_CHANGES\n", stdin=R.encode()),
+
+    Call("a panel approves", 0, "a b c", panel("a b c", "APPROVE")),
+    Call("a panel with a block", 3, "a r", panel("a r", "REQUEST_CHANGES", 1)),
+    Call("a block, and silence", 3, "r n", panel("r n", "REQUEST_CHANGES", 0)),
+    Call("an approval, and silence", 4, "a n", panel("a n", "AMBIGUOUS", 1)),
+    Call("silence twice", 4, "n m", panel("n m", "(not stated)", 0)),
+    Call("a panel with standard input", 3, "r -", panel("r -", REQUEST_CHANGES, 1), stdin=content("-")),
+    Call("standard input and a file of its name", 3, "- ./-", panel("- ./-", REQUEST_CHANGES, 1), stdin=content("-")),
+
+    Call("its token", 0, f"--token {T} t", "VERDICT: APPROVE\n"),
+    Call("its token in capitals", 0, f"--token {T.upper()} t", "VERDICT: APPROVE\n"),
+    Call("a token is lacking", 4, f"--token {T} a", said("a", T)),
+    Call("another token", 4, f"--token {OTHER} t", said("t", OTHER)),
+    Call("a token for which nobody asked", 4, "t", said("t")),
+    *(Call(f"a malformed token, {bad!a}", 2, ["--token", bad, "a"], err=[BAD_TOKEN])
+      for bad in ("", "short", "7", "7f3a9c2", "a" * 65, T + "\n", "::error::x")),
+    Call("its diff", 0, "--diff diff d", "VERDICT: APPROVE\n"),
+    Call("an amended diff", 4, "--diff amended d", said("d", diff_token(DIFF + b"\n"))),
+    Call("a diff's token is lacking", 4, "--diff diff a", said("a", diff_token(DIFF))),
+    Call("a diff on standard input", 0, "--diff - d", "VERDICT: APPROVE\n", stdin=DIFF),
+    Call("another diff on standard input", 4, "--diff - d", said("d", diff_token(b"+y")), stdin=b"+y"),
+    *(Call(f"a diff, {what}", 1, ["--diff", diff, "a", "r"],
+           panel("gone off", "(not read)", 0, 2), [f"{diff}: {why}"])
+      for what, diff, why in (("missing", "gone", NO_FILE), ("a folder", ".", A_FOLDER), ("no name", "", NO_FILE),
+                              ("empty", "empty", "the diff is empty"), ("blank", "blank", "the diff is empty"))),
+
+    Call("json", 4, "a x --json", as_object(4, AMBIGUOUS, "a x")),
+    Call("json of one", 0, "--json a", as_object(0, APPROVE, "a")),
+    Call("json with a missing report", 1, "a gone --json", as_object(1, None, "a gone"), [f"gone: {NO_FILE}"]),
+    Call("quiet approval", 0, "--quiet a"),
+    Call("quiet block", 3, "--quiet r"),
+    Call("quiet silence", 4, "n --quiet"),
+    Call("quiet and missing", 1, "gone --quiet", err=[f"gone: {NO_FILE}"]),
+
+    Call("help", 2, "--help", verdict_check.USAGE + "\n"),
+    Call("help and a report", 2, "a -h", verdict_check.USAGE + "\n"),
+    Call("version", 2, "--version", verdict_contract.__version__ + "\n"),
+    Call("version and a report", 2, "--version a", verdict_contract.__version__ + "\n"),
+    Call("unknown option", 2, "--no a", err=["unrecognized arguments: --no (--help shows the usage)"]),
+    *(Call(f"a file twice, {what}", 2, files, err=[f"named twice: {files[0]} (--help shows the usage)"])
+      for what, files in (("alike", "a a"), ("by another name", "a ./a"), ("later", "b a ./b"), ("as diff", "a --diff a"))),
+    Call("a missing file twice", 2, "gone ./gone", err=["named twice: gone (--help shows the usage)"]),
+    Call("standard input twice", 2, "- a -", err=["named twice: - (--help shows the usage)"], stdin=A.encode()),
+    Call("standard input, also as diff", 2, "- --diff -", err=["named twice: - (--help shows the usage)"], stdin=b"x"),
+
+    Call("a missing report", 1, "gone", err=[f"gone: {NO_FILE}"]),
+    Call("the others are read", 1, "a gone r", panel("a gone r", "(not read)", 1, 1), [f"gone: {NO_FILE}"]),
+    Call("several are missing", 1, "gone off a", panel("gone off a", "(not read)", 1, 2),
+         [f"gone: {NO_FILE}", f"off: {NO_FILE}"]),
+    Call("a folder", 1, ".", err=[f".: {A_FOLDER}"]),
+    Call("an empty name", 1, [""], err=[f": {NO_FILE}"]),
+    Call("a NUL in the name", 1, ["a\0b"], err=["a\\x00b: embedded null byte"]),
+    Call("a name that commands a log", 1, ["##[x]\x1b"], err=[f"{HASHES}[x]\\x1b: {NO_FILE}"]),
+
+    Call("every mark of UTF", 0, [*MARKED, "utf-8-sig", "utf-16", "utf-32", "plain"],
+         panel(" ".join([*MARKED, "utf-8-sig", "utf-16", "utf-32", "plain"]), "APPROVE")),
+    Call("lines in every UTF", 3, ["--json", *(f"block-{codec}" for codec in MARKED)],
+         as_object(3, REQUEST_CHANGES, " ".join(f"block-{codec}" for codec in MARKED))),
+    Call("UTF-16 without a mark", 4, "unmarked-le", said("unmarked-le")),
+    Call("UTF-16 without a mark, the other", 4, "unmarked-be", said("unmarked-be")),
+    Call("a stray byte above", 0, "stray", "VERDICT: APPROVE\n"),
+    Call("a stray byte behind", 4, "stray-end", said("stray-end")),
+    Call("half a character behind", 4, "half", said("half")),
+    Call("a stray byte within", 4, "latin-1", said("latin-1")),
+
+    Call("no files of GitHub's", 0, "--github a", said("a") + note("a")),
+    Call("no names of GitHub's files", 0, "--github a", said("a") + note("a"),
+         env={"GITHUB_OUTPUT": "", "GITHUB_STEP_SUMMARY": ""}),
+    *(Call(f"{variable} cannot be written, {path}", 1, "--github a", said("a") + note("a"),
+           [f"{variable}: {path.replace('##', HASHES)}: {why}"], env={variable: path})
+      for variable in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+      for path, why in ((".", A_FOLDER), ("no/x", NO_FILE), ("##[off]/x", NO_FILE))),
+]
+
+# For GitHub: the exit code, the reports, the overall verdict, and the report whose rule and line speak for all.
+JOBS = [
+    (0, "a", APPROVE, "a"), (0, "a b", APPROVE, "a"), (3, "r", REQUEST_CHANGES, "r"), (4, "n", None, "n"),
+    (3, "a n r", REQUEST_CHANGES, "r"), (4, "n m", None, "n"), (4, "a n", AMBIGUOUS, "n"), (4, "n q", AMBIGUOUS, "q"),
+    (4, "a x q", AMBIGUOUS, "x"), (1, "gone", None, None), (1, "a gone", None, None), (1, "n gone", None, None),
+]
+
+# What is typed in a shell, and what has to come of it: the status, the output and the error output.
+FULL, GONE = f"verdict_check.py: standard output: {NO_SPACE}\n", f"verdict_check.py: gone: {NO_FILE}\n"
+TYPED = [
+    ("a >/dev/full", 1, "", FULL), ("r --json >/dev/full", 1, "", FULL), ("--help >/dev/full", 2, "", FULL),
+    ("gone 2>/dev/full", 1, "", ""), ("--no 2>/dev/full", 2, "", ""), ("a 2>/dev/full", 0, "VERDICT: APPROVE\n", ""),
+    ("a >/dev/full 2>&1", 1, "", ""), ("a >/dev/full 2>&-", 1, "", ""),
+    ("r >&-", 3, "", ""), ("--json a >&-", 0, "", ""), ("--version >&-", 2, "", ""), ("gone >&-", 1, "", GONE),
+    ("gone 2>&-", 1, "", ""), ("--no 2>&-", 2, "", ""), ("a 2>&- <&-", 0, "VERDICT: APPROVE\n", ""),
+    ("r >&- 2>&- <&-", 3, "", ""), ("- <&-", 1, "", f"verdict_check.py: -: {os.strerror(errno.EBADF)}\n"),
+]
+# fmt: on
+
+
+def call(arguments: Sequence[str], encoding: str = "utf-8") -> Tuple[int, str, str]:
+    """Call the command within this process. Returns its status and what came out; what it did not flush is missed."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding, "strict", "\n")
+    err = io.TextIOWrapper(io.BytesIO(), encoding, "backslashreplace", "\n")
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = verdict_check.main(arguments)
+    printed = [stream.buffer.getvalue().decode(encoding) for stream in (out, err)]
+    return code, printed[0], printed[1]
+
+
+class CommandTest(Scratch):
+    """verdict_check.py and verdict_contract.py as a script or a job calls them. Each of CALLS is a test."""
 
     def setUp(self) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = Path(os.path.realpath(temporary.name))
+        super().setUp()
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        for name in FILES:
+            Path(name).write_bytes(content(name))
 
-    def write(self, name: str, content: Any) -> str:
-        """A file in the test's folder; text is written as UTF-8, behind hostile lines. Returns its name."""
-        data = content if isinstance(content, bytes) else (HOSTILE + content).encode("utf-8", "surrogatepass")
-        (self.folder / name).write_bytes(data)
+    def put(self, name: str, text: str) -> str:
+        """One more file, behind hostile lines. Returns its name; skips where that cannot be a name."""
+        try:
+            Path(name).write_bytes((HOSTILE + text).encode())
+        except (UnicodeEncodeError, OSError) as error:
+            self.skipTest(f"a file cannot have such a name here: {type(error).__name__}")
         return name
 
-    def check(
-        self, code: int, reports: Sequence[str], *options: str, env: Optional[Dict[str, str]] = None, **how: Any
-    ) -> Tuple[str, str]:
-        """Run verdict_check.py, check what holds for every call, return what it printed."""
-        others = ("GITHUB_", "PYTHONIO")
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(others)}
-        how = {"cwd": self.folder, **how}
-        ran = process(*PYTHON, HERE / "verdict_check.py", *options, *reports, env={**inherited, **(env or {})}, **how)
-        out, err = ((stream or b"").decode("utf-8", "surrogateescape") for stream in (ran.stdout, ran.stderr))
-        self.assertEqual(code, ran.returncode, out + err)
-        if ran.returncode == 0:
-            self.check_approved(reports, dict(zip(options, options[1:])), how.get("input", b""))
-        self.assertNotIn("Traceback", err)
-        self.assertNotIn(CANARY, out + err)
-        self.assertNotIn("##[", out + err)
-        commands = {line for line in (out + err).splitlines() if line.lstrip().startswith("::")}
-        told = {line for line in commands if re.match("::(error|notice) file=", line)}
-        self.assertEqual(told if "--github" in options else set(), commands)
+    def make(self, row: Call, encoding: str = "utf-8") -> Tuple[str, str]:
+        """Make a call, see that nothing hostile came out of it and that 0 means approvals. Returns what it printed."""
+        arguments = row.arguments.split() if isinstance(row.arguments, str) else row.arguments
+        env = clean_environment(**(row.env or {}))
+        if row.stdin is None:
+            with unittest.mock.patch.dict(os.environ, env, clear=True):
+                code, out, err = call(arguments, encoding)
+        else:
+            ran = process(*PYTHON, CHECK, *arguments, input=row.stdin, env=env)
+            code = ran.returncode
+            out, err = (stream.decode("utf-8").replace("\r\n", "\n") for stream in (ran.stdout, ran.stderr))
+        self.assertEqual(row.code, code, out + err)
+        self.check_inert(out, err, "--github" in arguments)
+        if code == 0:
+            self.check_approvals(arguments, row.stdin)
         return out, err
 
-    def check_approved(self, reports: Sequence[str], options: Dict[str, str], stdin: bytes) -> None:
+    def check_inert(self, out: str, err: str, annotated: bool) -> None:
+        """What was printed holds nothing of a report, acts on no terminal, and commands no log but to annotate."""
+        self.assertTrue(all(line.isprintable() for line in (out + err).split("\n")), ascii(out + err))
+        self.assertIsNone(re.search(rf"{CANARY}|Traceback|Exception ignored|##\w*\[", out + err), out + err)
+        commands = {line for line in (out + err).splitlines() if line.lstrip().startswith("::")}
+        told = {line for line in commands if re.match("::(error|notice) file=", line)}
+        self.assertEqual(told if annotated else set(), commands)
+
+    def check_approvals(self, arguments: Sequence[str], stdin: Optional[bytes]) -> None:
         """Exit 0 takes at least one report, and an approval in each: nothing else exits 0."""
-        diff = options.get("--diff")
-        token = diff_token((self.folder / diff).read_bytes()) if diff else options.get("--token")
+        given = dict(zip(arguments, arguments[1:]))
+        diff = given.get("--diff")
+        token = diff_token((stdin or b"") if diff == "-" else Path(diff).read_bytes()) if diff else given.get("--token")
+        values = {given.get("--diff"), given.get("--token")}
+        reports = [word for word in arguments if not word.startswith("--") and word not in values]
         self.assertTrue(reports)
         for report in reports:
-            content = stdin if report == "-" else (self.folder / report).read_bytes()
-            self.assertEqual(APPROVE, find_verdict(verdict_check.decode(content), token), report)
+            text = verdict_check.decode((stdin or b"") if report == "-" else Path(report).read_bytes())
+            self.assertEqual(APPROVE, find_verdict(text, token), report)
 
-    # Verdicts
+    def check(self, row: Call) -> None:
+        """Make a call, and compare what it printed to the letter."""
+        self.assertEqual((row.out, "".join(f"verdict_check.py: {line}\n" for line in row.err)), self.make(row))
 
-    def test_exit_0_for_an_approval(self) -> None:
-        self.assertEqual(("VERDICT: APPROVE\n", ""), self.check(0, [self.write("a", A)]))
+    def test_each_call_is_a_test(self) -> None:
+        own = [value for value in vars(CommandTest).values() if getattr(value, "__name__", "") == "<lambda>"]
+        self.assertEqual(len(CALLS), len(own))
 
-    def test_exit_3_for_a_block(self) -> None:
-        self.assertEqual(("VERDICT: REQUEST_CHANGES\n", ""), self.check(3, [self.write("r", R)]))
+    # Calls that need more than the files
 
-    def test_exit_4_for_all_else(self) -> None:
-        for text in ("", A + " maybe", OLD_APPROVE):
-            out, err = self.check(4, [self.write("x", text)])
-            self.assertEqual((verdict_line(HOSTILE + text) + "\n", ""), (out, err))
-
-    def test_exit_4_for_an_empty_file(self) -> None:
-        out, _ = self.check(4, [self.write("empty", b"")])
-        self.assertEqual(verdict_line("") + "\n", out)
-
-    def test_exit_4_for_an_empty_input(self) -> None:
-        self.check(4, ["-"], input=b"")
-
-    def test_input_from_a_pipe(self) -> None:
-        self.assertEqual(("VERDICT: APPROVE\n", ""), self.check(0, ["-"], input=A.encode()))
-        self.check(3, ["-"], input=R.encode())
-
-    def test_a_panel_that_approves(self) -> None:
-        names = [self.write("a", A), self.write("b", f"**{A}**"), self.write("c", A)]
-        said = "".join(f"{name}: VERDICT: APPROVE\n" for name in names)
-        self.assertEqual((said + "PANEL: APPROVE\n", ""), self.check(0, names))
-
-    def test_a_panel_that_does_not(self) -> None:
-        self.write("a", A)
-        self.write("r", R)
-        self.write("n", "")
-        for code, names, said in (
-            (3, ["a", "r"], "REQUEST_CHANGES !! 1 of 2"),
-            (3, ["r", "n"], "REQUEST_CHANGES !! 0 of 2"),
-            (4, ["a", "n"], "AMBIGUOUS !! 1 of 2"),
-        ):
-            out, _ = self.check(code, names)
-            self.assertEqual(f"PANEL: {said} approve; read the reports", out.splitlines()[-1])
-            self.assertEqual([name + ":" for name in names], [line.split()[0] for line in out.splitlines()[:-1]])
-        self.write("m", "")
-        self.assertIn("PANEL: (not stated) !! 0 of 2 approve", self.check(4, ["n", "m"])[0])
-
-    def test_a_panel_with_standard_input(self) -> None:
-        out, _ = self.check(3, [self.write("a", A), "-"], input=R.encode())
-        self.assertIn("-: VERDICT: REQUEST_CHANGES\n", out)
-
-    # Tokens
-
-    def test_token(self) -> None:
-        self.write("t", f"{A} {T}")
-        self.write("a", A)
-        self.check(0, ["t"], "--token", T)
-        self.check(0, ["t"], "--token", T.upper())
-        self.assertIn("wrong-token, line 6", self.check(4, ["a"], "--token", T)[0])
-        self.assertIn("wrong-token", self.check(4, ["t"], "--token", OTHER)[0])
-        self.assertIn("wrong-token", self.check(4, ["t"])[0])
-
-    def test_malformed_tokens_exit_2(self) -> None:
-        for token in ("", "short", "7f3a9c2", "a" * 65, T + "\n", "::error::x"):
-            out, err = self.check(2, [self.write("a", A)], "--token", token)
-            self.assertEqual(("", 1), (out, err.count("\n")))
-
-    def test_diff(self) -> None:
-        diff = b"--- a/x\n+++ b/x\n-old\r\n+new\xff\n"
-        self.write("diff", diff)
-        self.write("t", f"{A} {hashlib.sha256(diff).hexdigest()[:16]}")
-        self.check(0, ["t"], "--diff", "diff")
-        self.assertIn("wrong-token", self.check(4, ["t"], "--diff", self.write("amended", diff + b"\n"))[0])
-        self.assertIn("wrong-token", self.check(4, [self.write("a", A)], "--diff", "diff")[0])
-
-    def test_diff_from_standard_input(self) -> None:
-        self.write("t", f"{A} {diff_token(b'+x')}")
-        out, _ = self.check(4, ["t"], "--diff", "-", input=b"+y")
-        self.assertIn("wrong-token", out)
-        ran = process(*PYTHON, HERE / "verdict_check.py", "--diff", "-", self.folder / "t", input=b"+x")
-        self.assertEqual((0, b"VERDICT: APPROVE\n"), (ran.returncode, ran.stdout))
-
-    def test_diff_that_cannot_be_read_exits_1(self) -> None:
-        for diff in ("missing", ".", self.write("empty", b""), self.write("blank", b" \r\n\t")):
-            out, err = self.check(1, [self.write("a", A), self.write("r", R)], "--diff", diff)
-            self.assertRegex(out, r"\APANEL: \(not read\) !! 0 of 2 approve, .*; read the reports\n\Z")
-            self.assertEqual(1, err.count("\n"), err)
-            self.assertIn(f" {diff}: ", err)
-
-    # Forms of output
-
-    def test_json(self) -> None:
-        names = [self.write("a", A), self.write("x", A + " maybe")]
-        out, err = self.check(4, names, "--json")
-        self.assertEqual(("", 1), (err, out.count("\n")))
-        texts = [HOSTILE + A, HOSTILE + A + " maybe"]
-        reports = [
-            {"report": name, **read_verdict(text)._asdict(), "message": verdict_line(text)}
-            for name, text in zip(names, texts)
-        ]
-        wanted = {"verdict": AMBIGUOUS, "exit_code": 4, "reports": reports, "version": verdict_contract.__version__}
-        self.assertEqual(wanted, json.loads(out))
-        self.assertEqual(["verdict", "exit_code", "reports", "version"], list(json.loads(out)))
-
-    def test_json_of_one_approval(self) -> None:
-        result = json.loads(self.check(0, [self.write("a", A)], "--json")[0])
-        report = {"report": "a", "verdict": APPROVE, "rule": "approved", "line": 6, "message": "VERDICT: APPROVE"}
-        self.assertEqual((APPROVE, 0, [report]), (result["verdict"], result["exit_code"], result["reports"]))
-
-    def test_json_of_a_missing_report(self) -> None:
-        result = json.loads(self.check(1, [self.write("a", A), "missing"], "--json")[0])
-        self.assertEqual((None, 1), (result["verdict"], result["exit_code"]))
-        report = {"report": "missing", "verdict": None, "rule": None, "line": None, "message": "cannot be read"}
-        self.assertEqual([APPROVE, report], [result["reports"][0]["verdict"], result["reports"][1]])
-
-    def test_quiet(self) -> None:
-        self.write("a", A)
-        self.write("r", R)
-        self.write("n", "")
-        for code, name in ((0, "a"), (3, "r"), (4, "n")):
-            self.assertEqual(("", ""), self.check(code, [name], "--quiet"))
-        self.assertEqual("", self.check(1, ["missing"], "--quiet")[0])
-
-    # Usage
-
-    def test_help_and_version_exit_2(self) -> None:
-        out, _ = self.check(2, [], "--help")
-        self.assertTrue(all(line in out for line in (verdict_check.__doc__ or "").splitlines()), out)
-        self.assertEqual((verdict_contract.__version__ + "\n", ""), self.check(2, [], "--version"))
-        self.check(2, [self.write("a", A)], "--help")
-        self.check(2, ["a"], "--version")
-        self.check(2, ["a"], "-h")
-
-    def test_wrong_usage_exits_2(self) -> None:
-        self.write("a", A)
-        self.write("d", b"+x")
-        for options in (
-            ["--nonsense"],
-            ["--tok", T],
-            ["--json", "--quiet"],
-            ["--token", T, "--diff", "d"],
-            ["--::error::x"],
-            ["--\x1b[2J"],
-        ):
-            out, err = self.check(2, ["a"], *options)
+    def test_wrong_usage_is_one_line(self) -> None:
+        for options in (["--nonsense"], ["--tok", T], ["--json", "--quiet"], ["--token", T, "--diff", "diff"],
+                        ["--::error::x"], ["--\x1b[2J"], ["--##[error]x"], ["--a\nb"]):  # fmt: skip
+            out, err = self.make(Call("", 2, ["a", *options]))
             self.assertEqual(("", 1), (out, err.count("\n")), err)
-            self.assertTrue(err[:-1].isprintable(), ascii(err))
-        self.assertEqual("", self.check(2, [])[0])
-        self.check(2, [], "--token")
+        for arguments in ([], ["--token"], ["a", "--diff"]):
+            out, err = self.make(Call("", 2, arguments))
+            self.assertEqual(("", 1), (out, err.count("\n")), err)
 
-    def test_the_same_report_twice_exits_2(self) -> None:
-        self.write("a", A)
-        for twin in ("a", "./a", str(self.folder / "a"), f"../{self.folder.name}/a"):
-            out, err = self.check(2, ["a", twin])
-            self.assertEqual(("", 1), (out, err.count("\n")))
-        self.check(2, ["-", "-"], input=A.encode())
-        self.check(2, ["-"], "--diff", "-", input=A.encode())
-        self.check(2, ["a"], "--diff", "a")
+    def test_a_file_has_one_identity(self) -> None:
+        Path("folder").mkdir()
+        for twin in (str(self.folder / "a"), f"../{self.folder.name}/a", "folder/../a"):
+            self.check(Call("", 2, ["a", twin], err=["named twice: a (--help shows the usage)"]))
+        for link in (os.link, os.symlink):
+            name = link.__name__
+            try:
+                link("a", name)
+            except OSError as error:
+                self.skipTest(f"no {name} here: {error.strerror}")
+            self.check(Call("", 2, ["a", name], err=["named twice: a (--help shows the usage)"]))
+            self.check(Call("", 0, [name], "VERDICT: APPROVE\n"))
 
-    @unittest.skipUnless(os.path.exists("/dev/stdin"), "standard input has no path here")
-    def test_the_report_on_standard_input_named_as_well_exits_2(self) -> None:
-        for twin in (self.write("a", A), "/dev/stdin"):
-            with open(self.folder / "a", "rb") as report:
-                self.check(2, ["-", twin], stdin=report)
-
-    @unittest.skipUnless(POSIX, "symbolic links may need a privilege here")
-    def test_the_same_report_behind_a_link_exits_2(self) -> None:
-        os.symlink(self.write("a", A), self.folder / "link")
-        self.check(2, ["a", "link"])
-        self.check(0, ["link"])
-
-    # What cannot be read
-
-    def test_a_missing_report_exits_1(self) -> None:
-        out, err = self.check(1, ["missing"])
-        self.assertEqual("", out)
-        self.assertRegex(err, r"\Averdict_check.py: missing: No such file or directory\n\Z")
-
-    def test_the_other_reports_are_read_and_shown(self) -> None:
-        out, err = self.check(1, [self.write("a", A), "missing", self.write("r", R)])
-        self.assertEqual(["a: VERDICT: APPROVE", "r: VERDICT: REQUEST_CHANGES"], out.splitlines()[:2])
-        self.assertRegex(out.splitlines()[2], r"\APANEL: \(not read\) !! 1 of 3 approve, .*; read the reports\Z")
-        self.assertEqual(1, err.count("\n"))
-        self.assertEqual(2, self.check(1, ["missing", "gone", "a"])[1].count("\n"))
-
-    def test_a_directory_exits_1(self) -> None:
-        self.assertIn("verdict_check.py: .: ", self.check(1, ["."])[1])
-
-    def test_an_empty_name_exits_1(self) -> None:
-        self.check(1, [""])
-        self.check(1, [self.write("a", A)], "--diff", "")
+    def test_standard_input_is_a_file_too(self) -> None:
+        with contextlib.suppress(OSError):
+            os.link("a", "hard")
+        for twin in filter(os.path.exists, ("a", "hard", "/dev/stdin")):
+            with open("a", "rb") as report:
+                ran = process(*PYTHON, CHECK, "-", twin, stdin=report)
+            self.assertEqual((2, b""), (ran.returncode, ran.stdout), twin)
+            self.assertIn(b"named twice: -", ran.stderr)
 
     @unittest.skipIf(not POSIX or os.geteuid() == 0, "whoever runs this may read every file")
-    def test_no_permission_exits_1(self) -> None:
-        (self.folder / self.write("a", A)).chmod(0)
-        self.assertIn("verdict_check.py: a: Permission denied", self.check(1, ["a"])[1])
+    def test_no_permission(self) -> None:
+        os.chmod("a", 0)
+        self.check(Call("", 1, "a", err=[f"a: {NO_ACCESS}"]))
 
     @unittest.skipUnless(os.path.exists("/proc/self/mem"), "no file here that opens and then fails")
-    def test_a_report_that_fails_while_it_is_read_exits_1(self) -> None:
-        said = "verdict_check.py: /proc/self/mem: Input/output error\n"
-        self.assertEqual(("", said), self.check(1, ["/proc/self/mem"]))
+    def test_a_report_that_fails_while_it_is_read(self) -> None:
+        self.check(Call("", 1, "/proc/self/mem", err=[f"/proc/self/mem: {os.strerror(errno.EIO)}"]))
 
-    def test_over_64_mebibytes_exits_1(self) -> None:
-        os.truncate(self.folder / self.write("##big", A.encode()), (64 << 20) + 1)
-        self.assertEqual(("", "verdict_check.py: #\\x23big: larger than 64 MiB\n"), self.check(1, ["##big"]))
-        os.truncate(self.folder / "##big", 64 << 20)
-        self.check(4, ["##big"])
-
-    @unittest.skipUnless(os.path.exists("/dev/zero"), "no /dev/zero here")
-    def test_an_endless_input_exits_1(self) -> None:
-        limit = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); "
-        limit += "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
-        with open("/dev/zero", "rb") as endless:
-            ran = process(*PYTHON, "-c", limit, HERE / "verdict_check.py", "-", stdin=endless)
-        self.assertEqual((1, b""), (ran.returncode, ran.stdout))
-        self.assertEqual(b"verdict_check.py: -: larger than 64 MiB", ran.stderr.strip())
-
-    @unittest.skipUnless(hasattr(os, "mkfifo"), "no named pipes here")
-    def test_an_interrupt_exits_130(self) -> None:
-        os.mkfifo(self.folder / "pipe")
-        command = [*PYTHON, str(HERE / "verdict_check.py"), str(self.folder / "pipe")]
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        with running:
-            with open(self.folder / "pipe", "wb") as pipe:
-                pipe.write(bytes(1 << 20))  # more than a pipe holds: once it is written, the other side is reading
-                pipe.flush()
-                running.send_signal(signal.SIGINT)
-            out, err = running.communicate(timeout=60)
-        self.assertEqual((130, b"", b""), (running.returncode, out, err))
-
-    # Bytes
-
-    def test_encodings(self) -> None:
-        text = f"Gr\u00f6\u00dfe \U0001f680 \u4e2d\u6587\r\n\r\n{A}\r\n"
-        marked = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
-        bare = [self.write(codec, text.encode(codec)) for codec in ("utf-8-sig", "utf-16", "utf-32")]
-        self.check(0, [*bare, *(self.write(codec, ("\ufeff" + text).encode(codec)) for codec in marked)])
-        self.check(0, [self.write("utf-8", text.encode())])
-        out, _ = self.check(3, [self.write(codec, f"\ufeff\u00df\n{R}".encode(codec)) for codec in marked], "--json")
-        self.assertEqual([2] * len(marked), [report["line"] for report in json.loads(out)["reports"]])
-
-    def test_utf_16_without_a_mark(self) -> None:
-        for codec in ("utf-16-le", "utf-16-be"):
-            self.assertIn("not-bare", self.check(4, [self.write("x", A.encode(codec))])[0])
-
-    def test_stray_bytes(self) -> None:
-        self.check(0, [self.write("x", b"Gr\xf6\xdfe gut\n" + A.encode())])
-        self.assertIn("unknown-value", self.check(4, [self.write("x", A.encode() + b"\xff")])[0])
-        self.check(4, [self.write("x", ("\ufeff" + A).encode("utf-16-le") + b"\x00")])
-        self.check(4, [self.write("x", A.replace("V", "\u00d6").encode("latin-1"))])
-
-    # Hostile paths and outputs
+    @NEEDS_ROOM
+    def test_over_64_mebibytes(self) -> None:
+        os.truncate("a", verdict_check.LIMIT + 1)
+        self.check(Call("", 1, "a", err=["a: larger than 64 MiB"]))
+        os.truncate("a", verdict_check.LIMIT)
+        self.make(Call("", 4, "a"))
 
     @unittest.skipUnless(POSIX, "names that another system does not allow")
     def test_hostile_names_stay_text(self) -> None:
-        commands = ("::error::x", "##[group]x", "%0A::error::", "a\n::error::x", "a\r\n##[error]x")
-        names = [self.write(name, A) for name in (*commands, "\x1b[2Jx", "a|b`c`", "a\u2028::x::", "a\x85##[x]")]
-        missing = [name + "~" for name in names]
+        odd = ["::error::x", " ::error::x", "##[group]x", "##vso[x]y", "%0A::error::", "a\n::error::x", "a\x85##[x]"]
+        odd += ["a\r\n##[error]x", "\x1b[2Jx", "a|b`c`", "a\u2028::x::", *[os.fsdecode(b"caf\xe9\xff")] * LINUX]
+        names = [self.put(name, A) for name in odd]
         for code, reports, options, lines in (
             (0, names, [], len(names) + 1),
-            (0, names, ["--json"], 1),
             (0, names, ["--github"], 2 * len(names) + 1),
             (4, names, ["--token", OTHER], len(names) + 1),
-            (1, missing, ["--github"], len(names) + 1),
+            (1, [name + "~" for name in names], ["--github"], len(names) + 1),
         ):
-            out, err = self.check(code, reports, *options)
-            self.assertTrue(all(line.isprintable() for line in (out + err).split("\n")), ascii(out + err))
+            out, err = self.make(Call("", code, [*options, *reports]))
             self.assertEqual((lines, len(names) if code == 1 else 0), (out.count("\n"), err.count("\n")), ascii(out))
-
-    @unittest.skipUnless(sys.platform == "linux", "names are text here")
-    def test_a_name_that_is_not_utf_8(self) -> None:
-        name = os.fsdecode(b"caf\xe9\xff")
-        self.write(name, A)
-        self.write("b", A)
-        for options in ([], ["--json"], ["--github"]):
-            self.check(0, [name, "b"], *options)
-        self.assertEqual(name, json.loads(self.check(0, [name], "--json")[0])["reports"][0]["report"])
-        self.assertEqual(1, self.check(1, [name + "x"])[1].count("\n"))
+        told = json.loads(self.make(Call("", 0, ["--json", *names]))[0])
+        self.assertEqual(names, [report["report"] for report in told["reports"]])
 
     def test_a_narrow_console(self) -> None:
-        name = self.write("\u0442\u0435\u0441\u0442\U0001f680", A)
-        self.write("b", R)
+        name = self.put("\u0442\u0435\u0441\u0442\U0001f680", A)
         for options in ([], ["--json"], ["--github"]):
-            self.check(0, [name], *options, env={"PYTHONIOENCODING": "ascii"})
-            self.check(3, [name, "b"], *options, env={"PYTHONIOENCODING": "ascii:strict"})
-        out, _ = self.check(3, [name, "b"], env={"PYTHONIOENCODING": "ascii"})
+            self.make(Call("", 0, [*options, name]), "ascii")
+            self.make(Call("", 3, [*options, name, "r"]), "latin-1")
+        out, _ = self.make(Call("", 3, [name, "r"]), "ascii")
         self.assertIn("\\u0442\\u0435\\u0441\\u0442\\U0001f680: VERDICT: APPROVE\n", out)
-        self.check(1, ["\u043d\u0435\u0442"], env={"PYTHONIOENCODING": "ascii:strict"})
+        self.make(Call("", 1, ["\u043d\u0435\u0442"]), "ascii")
 
-    @unittest.skipUnless(POSIX, "needs a POSIX shell")
-    def test_closed_streams(self) -> None:
-        self.write("a", A)
-        self.write("r", R)
-        command = " ".join(f"'{part}'" for part in [*PYTHON, str(HERE / "verdict_check.py")])
-        calls = {"a >&-": 0, "r >&-": 3, "a r >&-": 3, "--json a >&-": 0, "--help >&-": 2, "missing >&-": 1, "- <&-": 1}
-        calls.update({"a <&-": 0, "missing 2>&-": 1, "--nonsense 2>&-": 2, "a 2>&-": 0, "r >&- 2>&- <&-": 3})
-        for arguments, wanted in calls.items():
-            ran = process("sh", "-c", f"{command} {arguments}", cwd=self.folder)
-            self.assertEqual(wanted, ran.returncode, (arguments, ran.stderr))
-            self.assertNotIn(b"Traceback", ran.stderr)
+    def test_calls_leave_nothing_behind(self) -> None:
+        def state() -> List[Any]:
+            return [sys.argv, sys.stdout, sys.stderr, dict(os.environ), os.getcwd(), signal.getsignal(signal.SIGINT)]
 
-    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
-    def test_a_full_disk_exits_1(self) -> None:
-        self.write("a", A)
-        self.write("r", R)
-        said = "verdict_check.py: standard output: No space left on device\n"
-        calls: List[Any] = [(1, ["a"]), (1, ["r"]), (1, ["a", "--json"]), (1, ["a", "--github"]), (2, ["--help"])]
-        for code, arguments in calls:
-            with open("/dev/full", "wb") as full:
-                self.assertEqual(said, self.check(code, arguments, stdout=full)[1])
-        for code, arguments in [(1, ["missing"]), (2, ["--nonsense"])]:
-            with open("/dev/full", "wb") as full:
-                self.check(code, arguments, stderr=full)
-
-    @unittest.skipUnless(POSIX, "a pipe is closed in another way here")
-    def test_a_reader_that_went_away_exits_1(self) -> None:
-        self.write("a", A)
-        read, write = os.pipe()
-        os.close(read)
-        with open(write, "wb") as pipe:
-            self.assertEqual(1, self.check(1, ["a"], stdout=pipe)[1].count("\n"))
+        with unittest.mock.patch.object(sys, "argv", []):
+            before = state()
+            for arguments in (["a"], ["--help"], ["--no"], ["gone"], ["--json", "r"], ["--github", "n"]):
+                self.assertEqual(call(arguments), call(arguments))
+            self.assertEqual(before, state())
 
     # GitHub
 
-    def github_files(self) -> Dict[str, str]:
-        """The variables that name the files which GitHub reads after a step."""
-        return {"GITHUB_OUTPUT": str(self.folder / "out"), "GITHUB_STEP_SUMMARY": str(self.folder / "sum")}
+    def test_github(self) -> None:
+        after = {}
+        for code, names, verdict, decides in JOBS:
+            rule, line = heard(decides)[1:] if decides else ("", "")
+            outputs = f"verdict={verdict or 'none'}\nexit-code={code}\nrule={rule}\nline={line or ''}\n"
+            for option in ("", "--github", "--github --json", "--github --quiet"):
+                with self.subTest(names=names, option=option):
+                    printed, *files = self.of_github(Call("", code, f"{option} {names}"))
+                    notes = "".join(map(note, names.split())) if option == "--github" else ""
+                    self.assertEqual(notes, "".join(re.findall("^::.*\n", printed, re.MULTILINE)))
+                    self.assertEqual(outputs if option else "", files[0])
+                    if option:
+                        after[code] = self.check_summary(files[1], names.split(), verdict or "(not ")
+        self.assertEqual(4, len(set(after.values())), after)
 
-    def github(self, code: int, names: Sequence[str], *options: str) -> Tuple[Dict[str, str], List[str], List[str]]:
-        """Step outputs, summary lines and annotations of a call with --github."""
-        env = self.github_files()
-        for path in env.values():
+    def of_github(self, row: Call) -> List[str]:
+        """What a call prints, and appends to the step's outputs and the job's summary."""
+        files = {"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum", **(row.env or {})}
+        for path in ("out", "sum"):
             Path(path).write_text("kept=1\n", encoding="utf-8")
-        out, _ = self.check(code, names, "--github", *options, env=env)
-        written = [Path(path).read_text(encoding="utf-8") for path in env.values()]
+        printed, _ = self.make(row._replace(env=files))
+        written = [Path(path).read_text(encoding="utf-8") for path in ("out", "sum")]
         self.assertTrue(all(text.startswith("kept=1\n") and CANARY not in text for text in written), written)
-        outputs = dict(line.split("=", 1) for line in written[0].splitlines()[1:])
-        return outputs, written[1].splitlines()[1:], [line for line in out.splitlines() if line.startswith("::")]
+        return [printed, *(text[len("kept=1\n") :] for text in written)]
 
-    def test_github_approval(self) -> None:
-        outputs, summary, annotations = self.github(0, [self.write("a", A)])
-        self.assertEqual({"verdict": APPROVE, "exit-code": "0", "rule": "approved", "line": "6"}, outputs)
-        self.assertEqual(["::notice file=a,line=6::VERDICT: APPROVE"], annotations)
-        self.assertEqual(["| report | verdict | rule | line |", "| --- | --- | --- | --- |"], summary[:2])
-        self.assertEqual("| a | VERDICT: APPROVE | approved | 6 |", html.unescape(summary[2]))
+    def check_summary(self, text: str, names: Sequence[str], verdict: str) -> str:
+        """See that it has a heading, the overall line, what to do next and a row a report. Returns what to do."""
+        heading, _, overall, _, after, _, *table, last = text.split("\n")[:-1]
+        self.assertEqual(("## Review verdict", ""), (heading, last))
+        self.assertTrue(html.unescape(overall).startswith(verdict), overall)
+        self.assertEqual(["| report | verdict | rule | line |", "| --- | --- | --- | --- |"], table[:2])
+        self.assertEqual(len(names), len(table[2:]))
+        for name, row in zip(names, table[2:]):
+            self.assertNotRegex(row, r"[`<>*_\[\]()\\%]")
+            told = "cannot be read", "", ""
+            if name in FILES:
+                stated, rule, line = heard(name)
+                when = next(each.when for each in RULES if each.id == rule)
+                told = f"{stated or '(not stated)'}: {when}", rule, str(line or "")
+            self.assertEqual((name, *told), tuple(html.unescape(row)[2:-2].split(" | ")))
+        return after
 
-    def test_github_without_a_verdict(self) -> None:
-        outputs, _, annotations = self.github(4, [self.write("n", "")])
-        self.assertEqual({"verdict": "none", "exit-code": "4", "rule": "not-stated", "line": ""}, outputs)
-        self.assertEqual([f"::error file=n::{verdict_line('')}"], annotations)
-
-    def test_github_panel_tells_of_the_report_that_decided(self) -> None:
-        self.write("a", A)
-        self.write("r", "\n" + R)
-        self.write("n", "")
-        self.write("x", A + "!")
-        self.write("q", "> " + A)
-        for code, names, verdict, rule, line in (
-            (3, ["a", "n", "r"], REQUEST_CHANGES, "blocked", "7"),
-            (4, ["a", "x", "q"], AMBIGUOUS, "unknown-value", "6"),
-            (4, ["a", "n"], AMBIGUOUS, "not-stated", ""),
-            (4, ["n", "q"], AMBIGUOUS, "not-bare", "6"),
-        ):
-            outputs, summary, annotations = self.github(code, names)
-            self.assertEqual({"verdict": verdict, "exit-code": str(code), "rule": rule, "line": line}, outputs, names)
-            self.assertEqual((len(names), len(names)), (len(annotations), len([s for s in summary if s]) - 2))
-
-    def test_github_of_a_missing_report(self) -> None:
-        outputs, summary, annotations = self.github(1, [self.write("a", A), "missing"])
-        self.assertEqual({"verdict": "none", "exit-code": "1", "rule": "", "line": ""}, outputs)
-        self.assertEqual("::error file=missing::cannot be read", annotations[1])
-        self.assertIn("| missing | cannot be read |  |  |", summary)
-
-    def test_github_with_json_or_quiet_prints_no_annotation(self) -> None:
-        self.write("a", A)
-        self.assertEqual([], self.github(0, ["a"], "--quiet")[2])
-        outputs, _, annotations = self.github(0, ["a"], "--json")
-        self.assertEqual((APPROVE, []), (outputs["verdict"], annotations))
-
-    def test_github_without_its_files(self) -> None:
-        self.write("a", A)
-        said = "VERDICT: APPROVE\n::notice file=a,line=6::VERDICT: APPROVE\n"
-        for env in ({}, {"GITHUB_OUTPUT": "", "GITHUB_STEP_SUMMARY": ""}):
-            self.assertEqual(said, self.check(0, ["a"], "--github", env=env)[0])
-
-    def test_github_files_without_the_option_stay_untouched(self) -> None:
-        self.check(0, [self.write("a", A)], env={"GITHUB_OUTPUT": str(self.folder / "out")})
-        self.assertFalse((self.folder / "out").exists())
-
-    def test_github_file_that_cannot_be_written_exits_1(self) -> None:
-        self.write("a", A)
-        for variable in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
-            for path in (str(self.folder), str(self.folder / "no" / "such")):
-                _, err = self.check(1, ["a"], "--github", env={variable: path})
-                self.assertEqual((1, True), (err.count("\n"), f"{variable}: {path}: " in err), err)
+    def test_github_outputs_come_last(self) -> None:
+        _, outputs, _ = self.of_github(Call("", 1, "--github a", env={"GITHUB_STEP_SUMMARY": "no/such"}))
+        self.assertEqual("verdict=none\nexit-code=1\nrule=\nline=\n", outputs)
 
     @unittest.skipUnless(POSIX, "names that another system does not allow")
     def test_github_escapes_the_path(self) -> None:
-        name = "a,b:c%\n::error::|`<b>*_[x](y)\\|##[e]"
-        self.write(name, A)
-        outputs, summary, annotations = self.github(0, [name])
-        self.assertEqual(["verdict", "exit-code", "rule", "line"], list(outputs))
-        self.assertEqual(1, len(annotations))
-        self.assertTrue(annotations[0].startswith("::notice file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3A|"), annotations)
-        self.assertEqual(["VERDICT", " APPROVE"], annotations[0].split("::")[2].split(":"))
-        self.assertEqual(4, len([line for line in summary if line]) + 1)
-        self.assertEqual(5, summary[2].count("|"))
-        self.assertIsNone(re.search(r"[`<>*_\[\]()\\%]", summary[2]))
+        name = self.put("a,b:c%\n::error::|`<b>*_[x](y)\\|##[e]", A)
+        printed, outputs, summary = self.of_github(Call("", 0, ["--github", name]))
+        self.assertEqual(4, outputs.count("\n"))
+        notes = [line for line in printed.splitlines() if line.startswith("::")]
+        self.assertEqual(1, len(notes))
+        self.assertTrue(notes[0].startswith("::notice file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3A|"), notes)
+        self.assertEqual(["VERDICT", " APPROVE"], notes[0].split("::")[2].split(":"))
+        row = summary.splitlines()[-2]
+        self.assertEqual(5, row.count("|"))
+        self.assertNotRegex(row, r"[`<>*_\[\]()\\%]")
 
     # How a path is written, in each place
 
     def test_a_path_is_written_so_that_it_commands_nothing(self) -> None:
-        for function, text, want in (
-            (verdict_check.visible, "a:b::c:::d", "a:b:\\x3ac:\\x3a:d"),
-            (verdict_check.visible, "a#b##c###d", "a#b#\\x23c#\\x23#d"),
-            (verdict_check.visible, "\u00e9 \x1b\n\udc80\u2028", "\u00e9 \\x1b\\n\\udc80\\u2028"),
-            (verdict_check.place, "a: b:c: : d", "a:\\x20b:c:\\x20:\\x20d"),
-            (verdict_check.markdown, "aX\u00e90 ./-", "aX\u00e90 ./-"),
-            (verdict_check.markdown, "|<&_`\n", "&#124;&#60;&#38;&#95;&#96;&#92;n"),
+        for text, want in (
+            ("std::vector a##b ## x[1]", "std::vector a##b ## x[1]"),
+            ("::error::x", ":\\x3aerror::x"),
+            ("  :::x", "  :\\x3a:x"),
+            ("a\n::error::x", "a\\n::error::x"),
+            ("###[x]##vso[y", "##\\x23[x]#\\x23vso[y"),
+            ("\u00e9 \x1b\n\udc80\u2028", "\u00e9 \\x1b\\n\\udc80\\u2028"),
         ):
-            self.assertEqual(want, function(text))
-        outcome = verdict_check.Outcome("a%\r\n:,X##", APPROVE, "approved", 3, "VERDICT: APPROVE")
+            self.assertEqual(want, verdict_check.visible(text))
+        self.assertEqual("aX\u00e90 ,./-", verdict_check.markdown("aX\u00e90 ,./-"))
+        self.assertEqual("&#124;&#60;&#38;&#95;&#96;&#92;n", verdict_check.markdown("|<&_`\n"))
+        told = verdict_check.Outcome("a%\r\n:,X##[", APPROVE, "approved", 3, "VERDICT: APPROVE")
         self.assertEqual(
-            "::notice file=a%25%0D%0A%3A%2CX#\\x23,line=3::VERDICT: APPROVE", verdict_check.annotation(outcome)
+            "::notice file=a%25%0D%0A%3A%2CX#\\x23[,line=3::VERDICT: APPROVE", verdict_check.annotation(told)
         )
         for verdict in (REQUEST_CHANGES, AMBIGUOUS, None):
-            self.assertTrue(verdict_check.annotation(outcome._replace(verdict=verdict)).startswith("::error file="))
-        self.assertIn(
-            '"report": "a#b#\\u0023c"', verdict_check.as_json([outcome._replace(report="a#b##c")], APPROVE, 0)
-        )
-        want = "| report | verdict | rule | line |\n| --- | --- | --- | --- |\n"
-        self.assertEqual(
-            want + "| a | m | approved | 3 |\n\n", verdict_check.summary([outcome._replace(report="a", message="m")])
-        )
+            self.assertTrue(verdict_check.annotation(told._replace(verdict=verdict)).startswith("::error file="))
+        two = verdict_check.Result([told._replace(report="a: b:c: : d"), told._replace(report="a#b##[c")], APPROVE, 0)
+        self.assertEqual("a:\\x20b:c:\\x20:\\x20d: VERDICT: APPROVE", verdict_check.as_text(two)[0])
+        self.assertIn('"report": "a#b#\\u0023[c"', verdict_check.as_json(two)[0])
 
-    def test_what_is_said_word_for_word(self) -> None:
-        self.write("a", A)
-        self.write("##empty", b" \n")
-        for arguments, want in (
-            (["--token", "7", "a"], "--token: a token is 8 to 64 hex digits"),
-            (["a", "./a"], "named twice: a (--help shows the usage)"),
-            (["-", "a", "-"], "named twice: - (--help shows the usage)"),
-            (["--no", "a"], "unrecognized arguments: --no (--help shows the usage)"),
-            (["##[x]\x1b"], "#\\x23[x]\\x1b: No such file or directory"),
-            (["a", "--diff", "##empty"], "#\\x23empty: the diff is empty"),
-        ):
-            self.assertEqual(f"verdict_check.py: {want}\n", self.check(1 if "##" in arguments[-1] else 2, arguments)[1])
-        for panel, said in ((["a", "b", "c"], "1 of 3 approve, 2 cannot be read"), (["a"] * 3, "3 of 3 approve")):
-            read = [verdict_check.Outcome(p, APPROVE, "approved" if p == "a" else None, 1, "m") for p in panel]
-            self.assertIn(f" !! {said}; read the reports", verdict_check.as_text(read, None)[-1])
-        out, _ = self.check(2, [], "--help")
-        self.assertTrue(out.startswith("Exit 0 if"), out)
+    # Real processes: streams, signals, settings, and what stands beside the file
 
-    def test_standard_input_and_a_file_of_its_name(self) -> None:
-        self.write("-", A)
-        self.check(3, ["-", "./-"], input=R.encode())
+    @unittest.skipUnless(POSIX, "needs a POSIX shell")
+    def test_streams_that_cannot_be_written(self) -> None:
+        for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
+            for arguments, *wanted in TYPED:
+                if "/dev/full" not in arguments or os.path.exists("/dev/full"):
+                    self.assertEqual(wanted, self.typed(arguments, unbuffered), (arguments, unbuffered))
 
-    def test_a_panel_tells_of_a_report_that_was_read(self) -> None:
-        outputs, _, _ = self.github(1, ["missing", self.write("n", "")])
-        self.assertEqual("not-stated", outputs["rule"])
+    def typed(
+        self, arguments: str, env: Optional[Dict[str, str]] = None, before: str = "", file: Path = CHECK
+    ) -> List[Any]:
+        """Status, output and error output of a call as it is typed in a shell."""
+        script = f"{before}{' '.join(map(shlex.quote, PYTHON))} {shlex.quote(str(file))} {arguments}"
+        ran = process("sh", "-c", script, env=clean_environment(**(env or {})))
+        return [ran.returncode, ran.stdout.decode(), ran.stderr.decode()]
 
-    def test_from_python(self) -> None:
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            self.assertEqual(0, verdict_check.main([str(self.folder / self.write("a", A))]))
-        self.assertEqual("VERDICT: APPROVE\n", out.getvalue())
-        with contextlib.redirect_stderr(io.StringIO()) as err:
-            self.assertEqual(1, verdict_check.main(["a\0b"]))
-        self.assertEqual("verdict_check.py: a\\x00b: embedded null byte\n", err.getvalue())
-        code = "import sys; sys.path[0], sys.argv = sys.argv[1], []; import verdict_check; verdict_check.main(['a'])"
-        self.assertEqual(0, process(*PYTHON, "-c", code, HERE, cwd=self.folder).returncode)
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
+    def test_github_is_told_that_standard_output_is_full(self) -> None:
+        env = {"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum"}
+        self.assertEqual(1, self.typed("--github a >/dev/full", env)[0])
+        self.assertEqual("verdict=none\nexit-code=1\nrule=\nline=\n", Path("out").read_text(encoding="utf-8"))
+        self.assertIn("(not written)", html.unescape(Path("sum").read_text(encoding="utf-8")))
 
-    def test_standard_input_stays_open(self) -> None:
-        code = "import os, sys; sys.path[0] = sys.argv[1]; import verdict_check; verdict_check.main(['-']); os.fstat(0)"
-        self.assertEqual(0, process(*PYTHON, "-c", code, HERE, input=A.encode()).returncode)
+    @unittest.skipUnless(POSIX, "a pipe is closed in another way here")
+    def test_a_reader_that_went_away(self) -> None:
+        read, write = os.pipe()
+        os.close(read)
+        with open(write, "wb") as pipe:
+            for env in (clean_environment(), clean_environment(PYTHONUNBUFFERED="1")):
+                ran = process(*PYTHON, CHECK, "a", stdout=pipe, env=env)
+                said = f"verdict_check.py: standard output: {os.strerror(errno.EPIPE)}\n"
+                self.assertEqual((1, said), (ran.returncode, ran.stderr.decode()))
+                self.assertEqual(1, process(*PYTHON, CHECK, "a", stdout=pipe, stderr=pipe, env=env).returncode)
 
-    @unittest.skipUnless(POSIX, "names and settings that another system does not have")
-    def test_it_finds_its_parser_and_no_other(self) -> None:
-        (self.folder / "verdict_contract.py").write_text("raise SystemExit(0)", encoding="utf-8")
-        self.write("r", R)
-        env = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONSAFEPATH": "1"}
-        for options in (["-I"], []):
-            ran = process(sys.executable, *options, HERE / "verdict_check.py", "r", cwd=self.folder, env=env)
-            self.assertEqual((3, b"VERDICT: REQUEST_CHANGES\n", b""), (ran.returncode, ran.stdout, ran.stderr))
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "no named pipes here")
+    def test_interrupts(self) -> None:
+        os.mkfifo("pipe")
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
+            number = getattr(signal, name)
+            if signal.getsignal(number) == signal.SIG_IGN:  # which the command inherits, as under nohup
+                continue
+            command = [*PYTHON, str(CHECK), "pipe"]
+            running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment())
+            with running:
+                with open("pipe", "wb") as pipe:
+                    pipe.write(bytes(1 << 20))  # more than a pipe holds: once it is written, the other side is reading
+                    pipe.flush()
+                    running.send_signal(number)
+                out, err = running.communicate(timeout=60)
+            self.assertEqual((130, b"", b"verdict_check.py: interrupted\n"), (running.returncode, out, err), name)
 
     @unittest.skipUnless(POSIX, "pipes that do not block")
     def test_a_pipe_that_does_not_block(self) -> None:
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
-        command = [*PYTHON, str(HERE / "verdict_check.py"), "-"]
+        command = [*PYTHON, str(CHECK), "-"]
         with open(reading, "rb") as pipe, subprocess.Popen(command, stdin=pipe, stdout=subprocess.PIPE) as running:
             while not os.get_blocking(reading) and running.poll() is None:
                 time.sleep(0.01)  # the other side makes it block before it reads
@@ -2757,63 +2712,156 @@ class CommandTest(unittest.TestCase):
                 end.write(A.encode())
             self.assertEqual((b"VERDICT: APPROVE\n", None), running.communicate(timeout=60))
 
+    @unittest.skipUnless(os.path.exists("/dev/zero"), "no /dev/zero here")
+    def test_an_endless_input(self) -> None:
+        limit = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); "
+        limit += "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+        with open("/dev/zero", "rb") as endless:
+            ran = process(*PYTHON, "-c", limit, CHECK, "-", stdin=endless)
+        self.assertEqual((1, b""), (ran.returncode, ran.stdout))
+        self.assertEqual(b"verdict_check.py: -: larger than 64 MiB", ran.stderr.strip())
+
     @unittest.skipUnless(POSIX, "needs a POSIX shell")
-    def test_streams_and_folders_that_are_gone(self) -> None:
-        a, me = self.folder / self.write("a", A), HERE / "verdict_check.py"
-        for script, want in (
-            (f"'{sys.executable}' '{me}' missing 2>&-", (1, b"")),
-            (f"mkdir d && cd d && rmdir ../d && '{sys.executable}' '{me}' '{a}'", (0, b"VERDICT: APPROVE\n")),
-            (f"mkdir d && cd d && rmdir ../d && '{sys.executable}' '{me}' a", (1, b"")),
-            (f"mkdir d && cd d && rmdir ../d && '{sys.executable}' '{me}' --quiet a b", (1, b"")),
+    def test_a_working_folder_that_is_gone(self) -> None:
+        for arguments, code, out in (
+            (shlex.quote(str(self.folder / "a")), 0, "VERDICT: APPROVE\n"),
+            ("a", 1, ""),
+            ("--quiet a b", 1, ""),
         ):
-            ran = process("sh", "-c", script, cwd=self.folder)
-            self.assertEqual(want, (ran.returncode, ran.stdout), script)
-            self.assertNotIn(b"Traceback", ran.stderr)
+            *wanted, err = self.typed(arguments, before="mkdir gone && cd gone && rmdir ../gone && ")
+            self.assertEqual([code, out], wanted, arguments)
+            self.assertNotIn("Traceback", err)
 
-    def test_github_files_are_written_where_both_are_asked_for(self) -> None:
-        self.check(0, [self.write("a", A)], env=self.github_files())
-        self.check(0, ["a"], "--github")
-        self.assertEqual(["a"], os.listdir(self.folder))
+    def test_settings_of_python_change_nothing(self) -> None:
+        """Not -OO, which drops docstrings, nor a narrow console, nor a warning for each encoding that is not named."""
+        files = {"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum"}
+        for options, env in (
+            (["-OO"], {}), (["-X", "dev"], {}), (["-I", "-S", "-B", "-X", "utf8"], {}),
+            (["-X", "warn_default_encoding", "-W", "error"], {}),
+            ([], {"PYTHONIOENCODING": "ascii:strict"}), ([], {"PYTHONIOENCODING": "utf-16"}),
+        ):  # fmt: skip
+            for code, arguments in ((0, ["--github", "a"]), (3, ["r"]), (2, ["--help"])):
+                ran = process(sys.executable, *options, CHECK, *arguments, env=clean_environment(**files, **env))
+                codec = env.get("PYTHONIOENCODING", "utf-8").split(":")[0]
+                out = {0: said("a") + note("a"), 3: said("r"), 2: verdict_check.USAGE + "\n"}[code]
+                got = ran.stdout.decode(codec).replace("\r\n", "\n")
+                self.assertEqual((code, out, b""), (ran.returncode, got, ran.stderr), (options, env))
 
-    def test_github_files_are_utf_8_in_any_locale(self) -> None:
-        env = {**os.environ, **self.github_files()}
-        a = self.folder / self.write("a", A)
-        strict = [
-            sys.executable,
-            "-X",
-            "warn_default_encoding",
-            "-W",
-            "error",
-            HERE / "verdict_check.py",
-            "--github",
-            a,
-        ]
-        self.assertEqual(b"", process(*strict, env=env).stderr)
-        _, err = self.check(1, ["a"], "--github", "--json", env={"GITHUB_OUTPUT": str(self.folder / "##" / "x")})
-        want = f"GITHUB_OUTPUT: {self.folder}/#\\x23/x: No such file or directory"
-        self.assertEqual(f"verdict_check.py: {want}\n", err)
+    def test_it_loads_its_parser_and_no_other(self) -> None:
+        tools = self.folder / "tools"
+        (tools / "verdict_contract").mkdir(parents=True)
+        for place in (self.folder / "verdict_contract.py", tools / "verdict_contract" / "__init__.py"):
+            place.write_text("raise SystemExit(0)", encoding="utf-8")
+        for name in ("verdict_contract.py", "verdict_check.py"):
+            (tools / name).write_bytes((HERE / name).read_bytes())
+        env = clean_environment(PYTHONPATH=str(self.folder), PYTHONSAFEPATH="1")
+        for options in ([], ["-I", "-S"]):
+            ran = process(sys.executable, *options, tools / "verdict_check.py", "r", env=env)
+            self.assertEqual(
+                (3, "VERDICT: REQUEST_CHANGES", b""), (ran.returncode, ran.stdout.decode().strip(), ran.stderr)
+            )
+
+    def test_a_parser_that_is_missing_or_broken(self) -> None:
+        tools = self.folder / "some" / "more" / "tools"
+        tools.mkdir(parents=True)
+        (tools / "verdict_check.py").write_bytes(CHECK.read_bytes())
+        for source in (None, "raise SystemExit(0)", "\x1b(", "APPROVE = 'APPROVE'"):
+            if source is not None:
+                (tools / "verdict_contract.py").write_text(source, encoding="utf-8")
+            ran = process(*PYTHON, tools / "verdict_check.py", "a")
+            self.assertEqual((1, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
+            self.assertTrue(
+                ran.stderr.startswith(b"verdict_check.py: verdict_contract.py cannot be loaded: "), ran.stderr
+            )
+            self.assertNotIn(b"\x1b", ran.stderr)
+            code = "import sys; sys.path.insert(0, sys.argv[1])\ntry: import verdict_check\nexcept ImportError: sys.exit(7)"
+            self.assertEqual(7, process(*PYTHON, "-c", code, tools).returncode)
+
+    def imported(self, code: str, **options: Any) -> List[Any]:
+        """Status, output and error output of a program that has imported verdict_check as v."""
+        start = "import os, sys; sys.path.insert(0, sys.argv[1]); import verdict_check as v; "
+        ran = process(*PYTHON, "-c", start + code, HERE, **options)
+        return [ran.returncode, *((stream or b"").decode().splitlines() for stream in (ran.stdout, ran.stderr))]
+
+    def test_what_other_programs_share(self) -> None:
+        self.assertEqual([0, ["VERDICT: APPROVE"], []], self.imported("v.main(['-']); os.fstat(0)", input=A.encode()))
+        gone = "v.say('x', '\\n'); v.show([]); sys.exit(v.ended('y', lambda: len(v.read_bytes('gone'))))"
+        self.assertEqual([1, [], ["x: \\n", f"y: gone: {NO_FILE}"]], self.imported(gone))
+        for arguments in ("['-h']", "['--no']"):
+            self.assertEqual(2, self.imported(f"v.Parser('x', 'y').parse_args({arguments})")[0])
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
+    def test_other_programs_with_full_streams(self) -> None:
+        with open("/dev/full", "wb") as full:
+            for code, status in (
+                ("v.main(['gone']); sys.exit(v.main(['a']))", 1),
+                ("sys.exit(v.ended('x', lambda: print('y') or 0))", 0),
+            ):
+                self.assertEqual([status, [], []], self.imported(code, stdout=full, stderr=full))
+
+    def test_streams_that_a_caller_took_away(self) -> None:
+        shut = io.StringIO()
+        shut.close()
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(shut):
+            self.assertEqual(1, verdict_check.main(["gone"]))
+        with contextlib.redirect_stdout(shut), contextlib.redirect_stderr(io.StringIO()) as err:
+            self.assertEqual(1, verdict_check.main(["a"]))
+        self.assertEqual("", out.getvalue())
+        self.assertRegex(err.getvalue(), r"\Averdict_check.py: standard output: .+\n\Z")
+
+    def test_a_python_that_is_too_old(self) -> None:
+        for name in ("verdict_contract.py", "verdict_check.py"):
+            ast.parse((HERE / name).read_bytes(), name, feature_version=(3, 6))
+        beside = Path(sys.base_prefix).parent.glob("3.[67].*/bin/python3")
+        old = [*filter(None, map(shutil.which, ("python3.6", "python3.7"))), *map(str, beside)]
+        old = [python for python in old if process(python, "-c", "").returncode == 0]  # a stub may stand there
+        if not old:
+            self.skipTest("no Python below 3.8 here")
+        for python, name in itertools.product(old, ("verdict_contract.py", "verdict_check.py")):
+            ran = process(python, HERE / name)
+            want = f"{name}: needs Python 3.8 or later\n"
+            self.assertEqual((1, b"", want), (ran.returncode, ran.stdout, ran.stderr.decode()))
 
     # The parser as a command
 
     def test_the_parser_prints_its_rule(self) -> None:
-        for arguments in ((), (T,)):
+        for arguments, wanted in (
+            ((), re.escape(prompt_rule())),
+            ((T,), re.escape(prompt_rule(T))),
+            (("--new-token",), "[0-9a-f]{16}"),
+        ):
             ran = process(*PYTHON, HERE / "verdict_contract.py", *arguments)
             self.assertEqual((0, b""), (ran.returncode, ran.stderr))
-            self.assertEqual(prompt_rule(*arguments) + "\n", ran.stdout.decode().replace("\r\n", "\n"))
+            self.assertRegex(ran.stdout.decode().replace("\r\n", "\n"), rf"\A{wanted}\n\Z")
 
     def test_the_parser_refuses_other_arguments(self) -> None:
-        for arguments in (["short"], [""], [T, T], ["--help"], ["a" * 65]):
+        for arguments in (["short"], [""], [T, T], ["--help"], ["--new-token", T], ["a" * 65], ["\x1b[2J\n::error::"]):
             ran = process(*PYTHON, HERE / "verdict_contract.py", *arguments)
             self.assertEqual((2, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
-            self.assertTrue(ran.stderr.startswith(b"usage: verdict_contract.py [TOKEN]"))
+            self.assertTrue(ran.stderr.strip().decode().isprintable(), ran.stderr)
 
-    def test_both_files_run_from_anywhere_and_through_a_link(self) -> None:
-        copied = self.folder / "copied"
-        copied.mkdir()
-        for name in ("verdict_contract.py", "verdict_check.py"):
-            shutil.copy(HERE / name, copied)
-        ran = process(*PYTHON, copied / "verdict_check.py", self.write("a", A), cwd=self.folder)
-        self.assertEqual((0, b"VERDICT: APPROVE"), (ran.returncode, ran.stdout.strip()))
+    @unittest.skipUnless(POSIX, "needs a POSIX shell")
+    def test_the_parser_and_streams_that_cannot_be_written(self) -> None:
+        for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
+            for arguments, *wanted in (
+                (">/dev/full", 1, "", f"verdict_contract.py: standard output: {NO_SPACE}\n"),
+                (">/dev/full 2>&1", 1, "", ""),
+                ("bad 2>/dev/full", 2, "", ""),
+                ("bad 2>&-", 2, "", ""),
+                (f"{T} 2>&-", 0, prompt_rule(T) + "\n", ""),
+                (">&- 2>&-", 1, "", ""),
+            ):
+                if "/dev/full" not in arguments or os.path.exists("/dev/full"):
+                    got = self.typed(arguments, unbuffered, file=HERE / "verdict_contract.py")
+                    self.assertEqual(wanted, got, (arguments, unbuffered))
+
+
+def as_call(row: Call) -> Callable[[CommandTest], None]:
+    return lambda test: test.check(row)
+
+
+for _call in CALLS:
+    setattr(CommandTest, "test_" + re.sub(r"\W+", "_", _call.name), as_call(_call))
 
 
 # --- The documents --------------------------------------------------------------------------------
@@ -2923,7 +2971,9 @@ class DocumentTest(Scratch):
         self.assertEqual(action_table(), rest.partition("\n<!-- /action -->")[0])
         names = re.findall(r"^\| `([a-z-]+)` \| (\w+)", action_table(), re.MULTILINE)
         self.assertEqual({"report", "token", "diff"}, {name for name, kind in names if kind == "input"})
-        outputs = dict(line.split("=", 1) for line in verdict_check.outputs([], None, 1).splitlines())
+        outputs = dict(
+            line.split("=", 1) for line in verdict_check.outputs(verdict_check.Result([], None, 1)).splitlines()
+        )
         self.assertEqual(set(outputs), {name for name, kind in names if kind == "output"})
         for name in outputs:  # the value of each is that of the step inside which has its name
             self.assertIn(f"    value: ${{{{ steps.check.outputs.{name} }}}}\n", ACTION.read_text(encoding="utf-8"))

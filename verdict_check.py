@@ -1,6 +1,36 @@
 """Exit 0 if the reviewer's report says APPROVE, and for no other reason.
 
+What the programs under examples/ share with this one, they take from the section "Shared" below.
+"""
+
+import argparse
+import codecs
+import contextlib
+import json
+import os
+import re
+import signal
+import sys
+from types import ModuleType
+from typing import Callable, List, NamedTuple, NoReturn, Optional, Sequence, TextIO
+
+if sys.version_info < (3, 8):
+    sys.exit("verdict_check.py: needs Python 3.8 or later")
+
+PROGRAM = "verdict_check.py"
+USAGE = """\
+Exit 0 if the reviewer's report says APPROVE, and for no other reason.
+
   verdict_check.py [--token TOKEN | --diff FILE] [--json | --quiet] [--github] REPORT [REPORT ...]
+
+  REPORT         a file with the whole reply, or - for standard input; several are a panel, of whom each has to approve
+  --token TOKEN  the token that the prompt asked for
+  --diff FILE    take the token from this diff
+  --json         one JSON object instead of text
+  --quiet        nothing on standard output, only the exit status
+  --github       also write step outputs, a summary and an annotation
+  --version      print the version, and end in 2
+  -h, --help     print this, and end in 2
 
 exit status
   0  APPROVE, from every report
@@ -10,37 +40,204 @@ exit status
   2  usage, the same file named twice, --help, --version
 130  interrupted
 
-The report is untrusted text: no part of it is printed, only rule ids, line numbers, fixed words and the path.
-"""
+The report is untrusted text: no part of it is printed, only rule ids, line numbers, fixed words and the path."""
 
-from __future__ import annotations
+_HERE = os.path.dirname(os.path.realpath(__file__))
 
-import argparse
-import codecs
-import io
-import json
-import os
-import sys
-from typing import List, NamedTuple, NoReturn, Optional, Sequence
 
-# First on the path is this file's own folder, also where Python was told to leave it out (-I, -P).
-sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+def provide(*names: str) -> None:
+    """Load modules by their source, from this file's folder or the two above; no package or .pyc is taken instead."""
+    for name in names:
+        places = [os.path.join(_HERE, up, name + ".py") for up in ("", os.pardir, os.path.join(os.pardir, os.pardir))]
+        path = next(filter(os.path.isfile, places), None)
+        if path is None:
+            raise ImportError(
+                name + ".py is neither beside " + os.path.basename(__file__) + " nor in the two folders above"
+            )
+        if name not in sys.modules:
+            module = sys.modules[name] = ModuleType(name)
+            module.__file__ = path
+            with open(path, "rb") as source:
+                exec(compile(source.read(), path, "exec"), vars(module))  # noqa: S102
 
-from verdict_contract import (
-    APPROVE,
-    __version__,
-    combine,
-    diff_token,
-    exit_code,
-    prompt_rule,
-    read_verdict,
-)
 
-UNREADABLE = 1
-USAGE = 2
-INTERRUPTED = 130
-_MEBIBYTE = 1 << 20
-_LIMIT = 64 * _MEBIBYTE
+try:
+    provide("verdict_contract")
+    from verdict_contract import APPROVE, RULES, __version__, combine, diff_token, exit_code, prompt_rule, read_verdict
+except (Exception, SystemExit) as _error:
+    _reason = f"verdict_contract.py cannot be loaded: {type(_error).__name__}: {_error}"
+    if __name__ != "__main__":
+        raise ImportError(_reason) from _error
+    sys.exit(f"{PROGRAM}: {ascii(_reason)[1:-1]}")  # which is status 1
+
+UNREADABLE, USAGE_ERROR, INTERRUPTED = 1, 2, 130  # exit statuses, beside those of verdict_contract.exit_code
+LIMIT = 64 << 20  # bytes of a file; more is no report, and an endless one would fill the memory
+
+
+# --- The command ----------------------------------------------------------------------------------
+
+
+class Outcome(NamedTuple):
+    """What became of one report; verdict, rule and line are None where it could not be read."""
+
+    report: str
+    verdict: Optional[str]
+    rule: Optional[str]
+    line: Optional[int]
+    message: str
+
+
+class Result(NamedTuple):
+    """What became of all of them: one verdict and the exit status."""
+
+    outcomes: Sequence[Outcome]
+    verdict: Optional[str]
+    code: int
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """The command. Returns the exit status; bad input and a stream that cannot be written raise nothing."""
+    try:
+        options = parse(arguments)
+    except SystemExit:  # with status 2, for --help and --version too: none of them is an approval
+        return USAGE_ERROR
+    return run(options)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check the reports, write what was asked for, return the exit status.
+
+    Where one thing cannot be written there is no verdict, and what is written after it says so.
+    """
+    result = check(options.reports, options.token, options.diff)
+    form = as_json if options.json else as_text
+    steps: List[Callable[[Result], None]] = [] if options.quiet else [lambda result: show(form(result))]
+    if options.github:
+        steps += github(annotated=not options.json and not options.quiet)
+    for step in steps:
+        try:
+            step(result)
+        except CannotRead as error:
+            say(PROGRAM, error)
+            result = result._replace(verdict=None, code=UNREADABLE)
+    return result.code
+
+
+def check(reports: Sequence[str], token: Optional[str], diff: Optional[str]) -> Result:
+    """Read each report, with the token that is given or made from the diff.
+
+    What cannot be read is said on stderr, and leaves no verdict; the other reports are read all the same.
+    """
+    try:
+        token = token_of_diff(diff) if diff is not None else token
+    except CannotRead as error:
+        say(PROGRAM, error)
+        outcomes = [Outcome(path, None, None, None, "not read, since the diff cannot be") for path in reports]
+    else:
+        outcomes = [judge(path, token) for path in reports]
+    if not all(outcome.rule for outcome in outcomes):
+        return Result(outcomes, None, UNREADABLE)
+    verdict = combine(outcome.verdict for outcome in outcomes)
+    return Result(outcomes, verdict, exit_code(verdict))
+
+
+# --- Reading --------------------------------------------------------------------------------------
+
+
+def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
+    """The options. Raises SystemExit(2) for anything but a proper call, after saying what is wrong or was asked for."""
+    parser = Parser(PROGRAM, USAGE)
+    token = parser.add_mutually_exclusive_group()
+    token.add_argument("--token")
+    token.add_argument("--diff")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true")
+    form.add_argument("--quiet", action="store_true")
+    parser.add_argument("--github", action="store_true")
+    parser.add_argument("--version", action="version", version=__version__)
+    parser.add_argument("reports", metavar="REPORT", nargs="+")
+    options = parser.parse_args(arguments)
+    files = [*options.reports, *filter(None, [options.diff])]
+    known = [identity(path) for path in files]
+    for path, itself in zip(files, known):
+        if known.count(itself) > 1:
+            parser.error(f"named twice: {path}")
+    try:
+        prompt_rule(options.token)
+    except ValueError as error:
+        parser.error(f"--token: {error}")
+    return options
+
+
+def identity(path: str) -> object:
+    """What two names of one file share, hard links and standard input too; where there is no file, its real path."""
+    try:
+        found = os.fstat(0) if path == "-" else os.stat(path)
+        if found.st_ino:  # some file systems number no files
+            return found.st_dev, found.st_ino
+    except (OSError, ValueError):  # it is missing; a NUL in the path
+        pass
+    try:
+        return path if path == "-" else os.path.realpath(path)
+    except (OSError, ValueError):  # the working folder is gone as well
+        return path
+
+
+def judge(path: str, token: Optional[str]) -> Outcome:
+    """Read one report; that it cannot be read is said on stderr."""
+    try:
+        reading = read_verdict(decode(read_bytes(path)), token)
+    except CannotRead as error:
+        say(PROGRAM, error)
+        return Outcome(path, None, None, None, "cannot be read")
+    return Outcome(path, reading.verdict, reading.rule, reading.line, str(reading))
+
+
+def token_of_diff(path: str) -> str:
+    """The token for a diff. Raises CannotRead; for an empty diff too, since approving it approves nothing."""
+    diff = read_bytes(path)
+    if not diff.strip():
+        raise CannotRead(f"{path}: the diff is empty")
+    return diff_token(diff)
+
+
+# --- Text and JSON --------------------------------------------------------------------------------
+
+
+def as_text(result: Result) -> List[str]:
+    """A line for each report that could be read; a panel's begin with the path and end in the panel's line."""
+    read = [outcome for outcome in result.outcomes if outcome.rule]
+    if len(result.outcomes) == 1:
+        return [outcome.message for outcome in read]
+    # A path that holds ": " could be mistaken for the path and the verdict of another report.
+    named = [(visible(outcome.report).replace(": ", ":\\x20"), outcome.message) for outcome in read]
+    return [*(f"{path}: {message}" for path, message in named), f"PANEL: {overall(result)}"]
+
+
+def overall(result: Result) -> str:
+    """The verdict of all reports together and, unless it is to approve, how many do and what to do."""
+    agree = sum(outcome.verdict == APPROVE for outcome in result.outcomes)
+    unread = sum(outcome.rule is None for outcome in result.outcomes)
+    if result.verdict == APPROVE:
+        return APPROVE
+    none = "(not read)" if unread else "(not written)" if result.code == UNREADABLE else "(not stated)"
+    more = f", {unread} cannot be read" if unread else ""
+    return f"{result.verdict or none} !! {agree} of {len(result.outcomes)} approve{more}; read the reports"
+
+
+def as_json(result: Result) -> List[str]:
+    """One object on one line, in ASCII; a path that would command a log is escaped once more."""
+    reports = [outcome._asdict() for outcome in result.outcomes]
+    whole = {"verdict": result.verdict, "exit_code": result.code, "reports": reports, "version": __version__}
+    return [json.dumps(whole).replace("##", "#\\u0023")]
+
+
+# --- Shared: reading, printing and ending, for every program beside this one and under examples/ --
+
+
+class CannotRead(Exception):
+    """A file or stream that cannot be read or written; the text is the path and the reason, as they come."""
+
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16. The mark itself stays in the
 # text: the contract drops one.
@@ -51,36 +248,25 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-
-class Outcome(NamedTuple):
-    """What became of one report; rule and verdict are None where it could not be read."""
-
-    report: str
-    verdict: Optional[str]
-    rule: Optional[str]
-    line: Optional[int]
-    message: str
-
-
-class CannotRead(Exception):
-    """A file that cannot be read or written; the text is the path and the reason, as they come."""
-
-
-# --- Reading --------------------------------------------------------------------------------------
+# What a log of GitHub takes for a command, at the start of a line; and of GitHub, Azure or TeamCity, anywhere in one.
+_COMMAND = re.compile(r"\A( *:):|##(?=\w*\[)")
 
 
 def read_bytes(path: str) -> bytes:
-    """The content of a file, or of standard input for "-". Raises CannotRead, also above 64 MiB."""
+    """The content of a file, or of standard input for "-". Raises CannotRead, above LIMIT bytes too."""
+    content = bytearray()
     try:
-        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+        with open(0 if path == "-" else path, "rb", buffering=0, closefd=path != "-") as file:
             if os.name == "posix":  # where nothing has come yet, a read that does not block looks like the end
                 os.set_blocking(file.fileno(), True)
-            content = file.read(_LIMIT + 1)
+            while len(content) <= LIMIT:  # by parts, between which an interrupt is heard
+                part = file.read(1 << 20)
+                if not part:
+                    return bytes(content)
+                content += part
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise CannotRead(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-    if len(content) > _LIMIT:
-        raise CannotRead(f"{path}: larger than {_LIMIT // _MEBIBYTE} MiB")
-    return content
+        raise CannotRead(f"{path}: {_reason_of(error)}") from error
+    raise CannotRead(f"{path}: larger than {LIMIT >> 20} MiB")
 
 
 def decode(content: bytes) -> str:
@@ -89,93 +275,121 @@ def decode(content: bytes) -> str:
     return content.decode(codec, "replace")
 
 
-def judge(path: str, token: Optional[str]) -> Outcome:
-    """Read one report. Raises CannotRead."""
-    reading = read_verdict(decode(read_bytes(path)), token)
-    return Outcome(path, *reading, str(reading))
-
-
-def token_of_diff(path: str) -> str:
-    """The token for a diff. Raises CannotRead; an empty diff too, since approving it approves nothing."""
-    diff = read_bytes(path)
-    if not diff.strip():
-        raise CannotRead(f"{path}: the diff is empty")
-    return diff_token(diff)
-
-
-# --- Escaping, for each place that a path is written to -------------------------------------------
-
-
 def visible(text: str) -> str:
-    """The text with what does not print written as an escape, so that it stays on its line and commands no log."""
-    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return "".join(shown).replace("::", ":\\x3a").replace("##", "#\\x23")
+    """The text as one line in which nothing acts: what does not print becomes an escape, a log command is broken."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] else "#\\x23", shown)
 
 
-def place(path: str) -> str:
-    """The path for the start of a line: what follows it cannot be mistaken for a part of it, nor it for more."""
-    return visible(path).replace(": ", ":\\x20")
+def say(program: str, line: object) -> None:
+    """Print "program: line" on stderr, visibly. Nobody is told where there is no stderr, or one that takes nothing."""
+    if sys.stderr is None:  # print would take stdout
+        return
+    try:
+        print(f"{program}: {visible(str(line))}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        _give_up(sys.stderr)
 
 
-def markdown(text: str) -> str:
-    """The text for a table cell: each character that could be markup becomes a character reference."""
-    return "".join(c if c.isalnum() or c in " ./-" else f"&#{ord(c)};" for c in visible(text))
+def show(lines: Sequence[str]) -> None:
+    """Print lines to stdout, where there is one; what its encoding lacks is escaped.
+
+    Raises CannotRead where they cannot be written, and does so here: in a buffer they might still be lost.
+    """
+    if sys.stdout is None or not lines:
+        return
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding)
+    try:
+        print(text, flush=True)
+    except (OSError, ValueError) as error:  # ValueError: it was closed
+        _give_up(sys.stdout)
+        raise CannotRead(f"standard output: {_reason_of(error)}") from error
 
 
-def annotation(outcome: Outcome) -> str:
-    """The outcome as a command to GitHub's log, which shows it beside the report's line."""
-    kind = "notice" if outcome.verdict == APPROVE else "error"
-    path = outcome.report.translate({ord(c): f"%{ord(c):02X}" for c in "%\r\n:,"})
-    line = f",line={outcome.line}" if outcome.line else ""
-    return f"::{kind} file={visible(path)}{line}::{outcome.message}"
+def _reason_of(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
-# --- Writing --------------------------------------------------------------------------------------
+def _give_up(stream: TextIO) -> None:
+    """Have what is left in a stream's buffer go nowhere: it would fail once more at shutdown, with status 120."""
+    with contextlib.suppress(OSError, ValueError):  # it has no descriptor, or none that is open
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def as_text(outcomes: Sequence[Outcome], panel: Optional[str]) -> List[str]:
-    """A line for each report that could be read; a panel's begin with the path and end in the panel's line."""
-    read = [outcome for outcome in outcomes if outcome.rule]
-    if len(outcomes) == 1:
-        return [outcome.message for outcome in read]
-    lines = [f"{place(outcome.report)}: {outcome.message}" for outcome in read]
-    agree = sum(outcome.verdict == APPROVE for outcome in read)
-    unread = len(outcomes) - len(read)
-    more = f", {unread} cannot be read" if unread else ""
-    why = "" if panel == APPROVE else f" !! {agree} of {len(outcomes)} approve{more}; read the reports"
-    shown = panel or ("(not read)" if unread else "(not stated)")
-    return [*lines, f"PANEL: {shown}{why}"]
+class Parser(argparse.ArgumentParser):
+    """The arguments of a program: an error is one line, --help is the text that is given; both end in status 2."""
+
+    def __init__(self, program: str, usage: str) -> None:
+        super().__init__(prog=program, allow_abbrev=False)
+        self._text = usage
+
+    def format_help(self) -> str:
+        """The text that --help prints."""
+        return self._text
+
+    def _print_message(self, message: str, file: object = None) -> None:  # noqa: ARG002
+        try:
+            show([message.rstrip()])
+        except CannotRead as error:
+            say(self.prog, error)
+
+    def exit(self, status: int = 0, message: Optional[str] = None) -> NoReturn:  # noqa: ARG002
+        """End in status 2, for --help and --version too: 0 would be an approval. Raises SystemExit."""
+        raise SystemExit(USAGE_ERROR)
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the arguments. Raises SystemExit."""
+        say(self.prog, f"{message} (--help shows the usage)")
+        self.exit()
 
 
-def as_json(outcomes: Sequence[Outcome], panel: Optional[str], code: int) -> str:
-    """One object on one line, in ASCII; a path that would command a log is escaped once more."""
-    reports = [outcome._asdict() for outcome in outcomes]
-    result = {"verdict": panel, "exit_code": code, "reports": reports, "version": __version__}
-    return json.dumps(result).replace("##", "#\\u0023")
+def ended(program: str, main: Callable[[], int]) -> int:
+    """Run a program's main; returns the status to leave with, whatever state the streams are in.
+
+    An interrupt, by SIGTERM, SIGHUP or SIGQUIT too, is said and is INTERRUPTED; a CannotRead is said and is UNREADABLE.
+    """
+    try:
+        for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # nohup has it ignored
+                signal.signal(number, signal.default_int_handler)
+        return main()
+    except KeyboardInterrupt:
+        say(program, "interrupted")
+        return INTERRUPTED
+    except CannotRead as error:
+        say(program, error)
+        return UNREADABLE
+    finally:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                _give_up(stream)
 
 
-def telling(outcomes: Sequence[Outcome], panel: Optional[str]) -> Optional[Outcome]:
-    """The outcome whose rule and line speak for the panel: the first with its verdict, else the first no approval."""
-    same = [outcome for outcome in outcomes if outcome.verdict == panel and outcome.rule]
-    return next(iter(same + [outcome for outcome in outcomes if outcome.verdict != APPROVE]), None)
+# --- GitHub ---------------------------------------------------------------------------------------
+
+_NEXT = {
+    0: "The change may be merged.",
+    3: "Change what the reports ask for, then have the new diff reviewed.",
+    4: "Nobody said clearly that the change may be merged: read the reports, then have it reviewed again.",
+    UNREADABLE: "A file cannot be read or written, so nothing was decided: the log names it; mend that and run again.",
+}
 
 
-def outputs(outcomes: Sequence[Outcome], panel: Optional[str], code: int) -> str:
-    """The step outputs, a name=value line each; no value has a line end."""
-    told = telling(outcomes, panel)
-    values = {
-        "verdict": panel or "none",
-        "exit-code": code,
-        "rule": (told and told.rule) or "",
-        "line": (told and told.line) or "",
-    }
-    return "".join(f"{name}={value}\n" for name, value in values.items())
+def github(annotated: bool) -> List[Callable[[Result], None]]:
+    """What is written for GitHub, in turn: the job's summary, annotations if wanted, the step outputs.
 
-
-def summary(outcomes: Sequence[Outcome]) -> str:
-    """A Markdown table with a row for each report."""
-    rows = [f"| {markdown(o.report)} | {o.message} | {o.rule or ''} | {o.line or ''} |" for o in outcomes]
-    return "\n".join(["| report | verdict | rule | line |", "| --- | --- | --- | --- |", *rows, "", ""])
+    The outputs come last, so that they say none and 1 where anything before them failed.
+    """
+    notes = [lambda result: show([annotation(outcome) for outcome in result.outcomes])] if annotated else []
+    return [
+        lambda result: append("GITHUB_STEP_SUMMARY", summary(result)),
+        *notes,
+        lambda result: append("GITHUB_OUTPUT", outputs(result)),
+    ]
 
 
 def append(variable: str, text: str) -> None:
@@ -189,146 +403,40 @@ def append(variable: str, text: str) -> None:
         raise CannotRead(f"{variable}: {path}: {error.strerror}") from error
 
 
-# --- The command ----------------------------------------------------------------------------------
+def summary(result: Result) -> str:
+    """Markdown: the overall verdict, what to do next, and a table with a row for each report."""
+    why = {rule.id: f"{rule.verdict or '(not stated)'}: {rule.when}" for rule in RULES}
+    rows = [(o.report, why.get(o.rule or "", o.message), o.rule or "", str(o.line or "")) for o in result.outcomes]
+    table = ["| report | verdict | rule | line |", "| --- | --- | --- | --- |"]
+    table += [f"| {' | '.join(map(markdown, row))} |" for row in rows]
+    return "\n".join(["## Review verdict", "", markdown(overall(result)), "", _NEXT[result.code], "", *table, "", ""])
 
 
-class _Parser(argparse.ArgumentParser):
-    """An error is one line, with nothing in it that acts on a terminal or a log."""
-
-    def _print_message(self, message: str, file: object = None) -> None:  # noqa: ARG002
-        show([message.rstrip()])
-
-    def error(self, message: str) -> NoReturn:
-        complain(f"{message} (--help shows the usage)")
-        raise SystemExit
+def markdown(text: str) -> str:
+    """The text for a table cell: each character that could be markup becomes a character reference."""
+    return "".join(c if c.isalnum() or c in " ,./-" else f"&#{ord(c)};" for c in visible(text))
 
 
-def parse(arguments: Optional[Sequence[str]]) -> Optional[argparse.Namespace]:
-    """The options; None for anything but a proper call, after saying what is wrong or what was asked for."""
-    parser = usage()
-    try:
-        options = parser.parse_args(arguments)
-        files = [*options.reports, *filter(None, [options.diff])]
-        places = [real(path) for path in files]
-        twice = next((path for path, place in zip(files, places) if places.count(place) > 1), None)
-        if twice is not None:
-            parser.error(f"named twice: {twice}")
-        prompt_rule(options.token)
-    except ValueError as error:
-        complain(f"--token: {error}")
-    except CannotRead as error:
-        complain(error)
-    except SystemExit:
-        pass
-    else:
-        return options
-    return None
+def annotation(outcome: Outcome) -> str:
+    """The outcome as a command to GitHub's log, which shows it beside the report's line."""
+    kind = "notice" if outcome.verdict == APPROVE else "error"
+    path = outcome.report.translate({ord(c): f"%{ord(c):02X}" for c in "%\r\n:,"})
+    line = f",line={outcome.line}" if outcome.line else ""
+    return f"::{kind} file={visible(path)}{line}::{outcome.message}"
 
 
-def real(path: str) -> str:
-    """The path that the system would open, of standard input too where it has one; as it is where it leads nowhere."""
-    try:
-        return os.path.realpath("/dev/stdin" if path == "-" else path)
-    except (OSError, ValueError):  # the working folder is gone; a NUL in the path
-        return path
+def outputs(result: Result) -> str:
+    """The step outputs, a name=value line each; no value has a line end.
 
-
-def usage() -> argparse.ArgumentParser:
-    """The command line; its --help prints this file's docstring."""
-    parser = _Parser(
-        prog=__file__,  # or it is looked for in sys.argv, which may be empty
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=argparse.SUPPRESS,
-        allow_abbrev=False,
-    )
-    token = parser.add_mutually_exclusive_group()
-    token.add_argument("--token", metavar="TOKEN", help="the token that the prompt asked for")
-    token.add_argument("--diff", metavar="FILE", help="take the token from this diff")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="one JSON object instead of text")
-    form.add_argument("--quiet", action="store_true", help="nothing on stdout, only the exit status")
-    parser.add_argument("--github", action="store_true", help="also write step outputs, a summary and an annotation")
-    parser.add_argument("--version", action="version", version=__version__)
-    parser.add_argument("reports", metavar="REPORT", nargs="+", help='a file with a reply, or "-" for standard input')
-    return parser
-
-
-def complain(message: object) -> None:
-    """One line on stderr; without a stderr there is nobody to tell."""
-    try:
-        if sys.stderr:
-            print(f"verdict_check.py: {visible(str(message))}", file=sys.stderr)
-    except OSError:
-        pass
-
-
-def check(reports: Sequence[str], token: Optional[str], diff: Optional[str]) -> List[Outcome]:
-    """The outcome of each report; what cannot be read is said on stderr, and the others are read all the same."""
-    outcomes: List[Outcome] = []
-    try:
-        token = token_of_diff(diff) if diff is not None else token
-    except CannotRead as error:
-        complain(error)
-        return [Outcome(path, None, None, None, "not read, since the diff cannot be") for path in reports]
-    for path in reports:
-        try:
-            outcomes.append(judge(path, token))
-        except CannotRead as error:
-            complain(error)
-            outcomes.append(Outcome(path, None, None, None, "cannot be read"))
-    return outcomes
-
-
-def run(options: argparse.Namespace) -> int:
-    """Check the reports, write what was asked for, return the exit status.
-
-    The step outputs come last, so that they say none and 1 where anything before them failed.
+    Rule and line are those of the first report with the overall verdict, else of the first that does not approve;
+    where something could not be read or written, no rule decided.
     """
-    outcomes = check(options.reports, options.token, options.diff)
-    unread = any(outcome.rule is None for outcome in outcomes)
-    panel = None if unread else combine(outcome.verdict for outcome in outcomes)
-    code = UNREADABLE if unread else exit_code(panel)
-    try:
-        if options.github:
-            append("GITHUB_STEP_SUMMARY", summary(outcomes))
-        if not options.quiet:
-            show([as_json(outcomes, panel, code)] if options.json else as_text(outcomes, panel))
-        if options.github and not options.quiet and not options.json:
-            show([annotation(outcome) for outcome in outcomes])
-    except CannotRead as error:
-        complain(error)
-        panel, code = None, UNREADABLE
-    try:
-        if options.github:
-            append("GITHUB_OUTPUT", outputs(outcomes, panel, code))
-    except CannotRead as error:
-        complain(error)
-        code = UNREADABLE
-    return code
-
-
-def show(lines: Sequence[str]) -> None:
-    """Print to stdout, for what is not on its way when this returns may be lost. Raises CannotRead."""
-    try:
-        if lines:
-            print(*lines, sep="\n", flush=True)
-    except OSError as error:
-        # What is left in the buffer would fail again at shutdown, with a traceback and status 120.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise CannotRead(f"standard output: {error.strerror}") from error
-
-
-def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """The command. Returns the exit status; bad input and a closed output raise nothing."""
-    try:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")
-        options = parse(arguments)
-        return USAGE if options is None else run(options)
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    same = [outcome for outcome in result.outcomes if outcome.verdict == result.verdict]
+    others = [outcome for outcome in result.outcomes if outcome.verdict != APPROVE]
+    told = [] if result.code == UNREADABLE else same + others
+    rule, line = next(((outcome.rule, outcome.line) for outcome in told), (None, None))
+    return f"verdict={result.verdict or 'none'}\nexit-code={result.code}\nrule={rule or ''}\nline={line or ''}\n"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(PROGRAM, main))
