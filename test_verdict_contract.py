@@ -445,6 +445,7 @@ LATER = [
     case("contradicted", "heading-before-a-form-feed", AMBIGUOUS, "Verdict\x0cREJECT", A, line=1),
     case("contradicted", "box-in-a-quote", AMBIGUOUS, "- 1. [x] Blocked: it leaks", A, line=1),
     case("contradicted", "json-of-two", AMBIGUOUS, '[{"verdict": "approve"}, {"verdict": "nack"}]', A, line=1),
+    case("contradicted", "json-that-stutters", AMBIGUOUS, '{"verdict":"verdict":"reject"}', A, line=1),
     case("contradicted", "json-with-blanks", AMBIGUOUS, '"VERDICT" :\t"not approved", "n": 1', A, line=1),
     case("contradicted", "json-escaped", AMBIGUOUS, 'x = "{\\"verdict\\": \\"reject\\"}"', A, line=1),
     case("contradicted", "json-in-a-fence", AMBIGUOUS, "```json", '{"verdict": "rejected"}', "```", A, line=2),
@@ -1253,6 +1254,7 @@ HUGE = {
         "REQUEST_CHANGES ", "1.", "[x]", "a: ", "a-", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>",
         "\ufeff", "-->\n", "```\n```\n", "\\", "\\_", "[x] REJECT x ", "[ ]", "- [x] \n", "Verdict\n", "Verdict\r\r", "THE FINAL ",
         "REJECT, ", "NOT ", "NOT-", "DO NOT BE ", "CHANGES_", '"verdict":', '"verdict":"', "DECISION | ", "Previous ",
+        '"verdict":"verdict', '"verdict" \t',
     ],
 }
 # Where a character is put into an approval, and those that may stand there; any other must spoil it.
