@@ -1329,7 +1329,7 @@ def only_signs(text: str) -> bool:
 
 def next_word(text: str, at: int) -> int:
     """The first place from here on with a letter or digit, or the end."""
-    while at < len(text) and unicodedata.category(text[at])[0] not in "LN":
+    while at < len(text) and not text[at].isalnum():
         at += 1
     return at
 
@@ -1337,7 +1337,7 @@ def next_word(text: str, at: int) -> int:
 def word_at(text: str, at: int) -> str:
     """The letters and digits from here to the next sign."""
     end = at
-    while end < len(text) and next_word(text, end) == end:
+    while end < len(text) and text[end].isalnum():
         end += 1
     return text[at:end]
 
