@@ -1762,7 +1762,7 @@ def agreed(report: str, token: Optional[str]) -> Reading:
     holds((got.rule, got.line) == want, f"{got.rule}, {got.line} is not the second reading's {want}", report, token)
     alone = bool(APPROVED.holds(verdict_contract._read(report, token)))
     holds(alone == (got.verdict == APPROVE), "approved, by itself, is the verdict", report, token)
-    COUNTED["reports read in two ways"] += 1
+    COUNTED["compared reports"] += 1
     return got
 
 
@@ -1866,6 +1866,10 @@ class StatementTest(unittest.TestCase):
         for report in random_reports(statement.__name__, int(number * SHARE)):
             statement(report, None, chance)
             statement(report, T, chance)
+
+    def test_every_rule_decides_some(self) -> None:
+        for reports in (short_reports(2), random_reports("rules", 1500)):
+            self.assertEqual({rule.id for rule in RULES}, {second_reading(report)[0] for report in reports})
 
     def test_every_report_of_two_lines_and_some_of_more(self) -> None:
         for length, number in ((0, 1), (1, len(LINES)), (2, len(LINES) ** 2), (3, 3000), (4, 3000)):
