@@ -16,7 +16,7 @@ import textwrap
 from types import ModuleType
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-if sys.version_info < (3, 8):  # noqa: UP036
+if sys.version_info < (3, 8):
     sys.exit("review_gate.py: needs Python 3.8 or later")
 
 PROGRAM = "review_gate.py"
@@ -150,6 +150,7 @@ OUTCOMES: Tuple[Tuple[str, str, Tuple[Optional[str], ...]], ...] = (
 # second ones may stand over a refusal that their own layer does not see: of those the contract is asked once more.
 SLIPS = ("off-form", "signs-after", "not-bare", "wrong-token")
 PERHAPS_SLIPS = ("not-stated", "weak-approve")
+REFUSING = ("blocked", "unknown-value", "contradicted")  # what reads a text that refuses, with an approval added
 
 
 class Stop(Exception):
@@ -549,8 +550,7 @@ def judge(command: str, attempt: int, ran: Run, token: str, form: str) -> Review
     found = [(contract.read_verdict(text, token), text) for text in texts]
     blocking = [(reading, text) for reading, text in found if reading.verdict == contract.REQUEST_CHANGES]
     if message is None and not blocking:
-        refusing = [reading.rule for reading, text in found if is_spent(reading, text, token)]
-        return unheard(command, attempt, ran, why, refusing)
+        return unheard(command, attempt, ran, why, spent(output, token))
     reading, text = (blocking or found)[0]
     outcome = next(name for name, _, verdicts in OUTCOMES if reading.verdict in verdicts)
     reason = "; ".join(filter(None, [str(reading), why]))
@@ -567,30 +567,33 @@ def reply(ran: Run, form: str) -> Tuple[Optional[str], str]:
         return None, f"no reply: {error}"
 
 
-def unheard(command: str, attempt: int, ran: Run, why: str, refusing: Sequence[str]) -> Review:
-    """The review of an attempt without a whole reply, whose output does not block; it has no verdict.
-
-    refusing holds the rules that read its output and allow no further attempt.
-    """
+def unheard(command: str, attempt: int, ran: Run, why: str, rule: Optional[str]) -> Review:
+    """The review of an attempt without a whole reply, whose output does not block: it has no verdict. See spent."""
     outcome = NO_VERDICT if not ran.why else TIMED_OUT if ran.why == LATE else FAILED
-    rule, last = next(iter(refusing), None), tail(ran.stdout, ran.stderr)
-    return Review(command, outcome, None, rule, None, attempt, ran.seconds, None, why, last, not refusing)
-
-
-def is_spent(reading: contract.Reading, text: str, token: str) -> bool:
-    """Whether output without a whole reply allows no further attempt. An approval does, as it does not count."""
-    return reading.verdict != contract.APPROVE and not may_ask_again(reading.rule, text, token)
+    last = tail(ran.stdout, ran.stderr)
+    return Review(command, outcome, None, rule, None, attempt, ran.seconds, None, why, last, rule is None)
 
 
 def may_ask_again(rule: str, text: str, token: str) -> bool:
-    """Whether a reply, read by a rule, has no fault but one of form. It has if it refuses anywhere, a fence included.
+    """Whether a reply, read by a rule, has no fault but one of form: it refuses nowhere, a fence included."""
+    return rule in SLIPS or (rule in PERHAPS_SLIPS and with_approval(text, token) == "approved")
 
-    That the contract is asked: with a proper approval as its last line such a reply does not approve.
+
+def with_approval(text: str, token: str) -> str:
+    """The rule that reads a text with a proper approval added as its last line: what refuses is then contradicted."""
+    return contract.read_verdict(f"{text}\n===VERDICT=== {contract.APPROVE} {token}", token).rule
+
+
+def spent(output: str, token: str) -> Optional[str]:
+    """The rule by which output without a whole reply allows no further attempt, or None if it does.
+
+    An approval in it, also one within JSON, which reads as a mention, does not count and so allows one.
     """
-    if rule in PERHAPS_SLIPS:
-        whole = f"{text}\n===VERDICT=== {contract.APPROVE} {token}"
-        return contract.find_verdict(whole, token) == contract.APPROVE
-    return rule in SLIPS
+    rule, added = contract.read_verdict(output, token).rule, with_approval(output, token)
+    idle = rule == "approved" or (rule, added) == ("weak-approve", "repeated")
+    if not idle and not may_ask_again(rule, output, token):
+        return rule
+    return next((known for known in REFUSING if known == with_approval(unescaped(output), token)), None)
 
 
 def tail(stdout: bytes, stderr: bytes) -> List[str]:
