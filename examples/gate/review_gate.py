@@ -547,10 +547,10 @@ def judge(command: str, attempt: int, ran: Run, token: str, form: str) -> Review
     message, why = reply(ran, form)
     output = decode(ran.stdout)
     texts = [output, unescaped(output)] if message is None else [message]
-    found = [(contract.read_verdict(text, token), text) for text in texts]
+    found = [(contract.read_verdict(text, token), text) for text in dict.fromkeys(texts)]
     blocking = [(reading, text) for reading, text in found if reading.verdict == contract.REQUEST_CHANGES]
     if message is None and not blocking:
-        return unheard(command, attempt, ran, why, spent(output, token))
+        return unheard(command, attempt, ran, why, spent(found, token))
     reading, text = (blocking or found)[0]
     outcome = next(name for name, _, verdicts in OUTCOMES if reading.verdict in verdicts)
     reason = "; ".join(filter(None, [str(reading), why]))
@@ -584,16 +584,17 @@ def with_approval(text: str, token: str) -> str:
     return contract.read_verdict(f"{text}\n===VERDICT=== {contract.APPROVE} {token}", token).rule
 
 
-def spent(output: str, token: str) -> Optional[str]:
+def spent(found: Sequence[Tuple[contract.Reading, str]], token: str) -> Optional[str]:
     """The rule by which output without a whole reply allows no further attempt, or None if it does.
 
     An approval in it, also one within JSON, which reads as a mention, does not count and so allows one.
     """
-    rule, added = contract.read_verdict(output, token).rule, with_approval(output, token)
-    idle = rule == "approved" or (rule, added) == ("weak-approve", "repeated")
-    if not idle and not may_ask_again(rule, output, token):
-        return rule
-    return next((known for known in REFUSING if known == with_approval(unescaped(output), token)), None)
+    (reading, output), *as_lines = found
+    fine = reading.rule == "approved" or may_ask_again(reading.rule, output, token)
+    if not fine and (reading.rule, with_approval(output, token)) != ("weak-approve", "repeated"):
+        return reading.rule
+    rules = [with_approval(text, token) for _, text in as_lines]
+    return next((rule for rule in rules if rule in REFUSING), None)
 
 
 def tail(stdout: bytes, stderr: bytes) -> List[str]:
