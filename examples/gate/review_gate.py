@@ -6,6 +6,7 @@ comment. The process that a reviewer runs in is reviewer_process.py's, what a cl
 """
 
 import argparse
+import contextlib
 import fnmatch
 import json
 import os
@@ -129,7 +130,9 @@ except (Exception, SystemExit) as _error:
     _reason = f"a module cannot be loaded: {_error}"
     if __name__ != "__main__":
         raise ImportError(_reason) from _error
-    sys.exit(f"{PROGRAM}: {ascii(_reason)[1:-1]}")  # which is status 1
+    with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
+        os.write(2, f"{PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
+    sys.exit(1)
 
 TAIL = 12  # last lines shown of a reviewer without a clear verdict
 WIDTH = 48  # characters of a command in the table

@@ -13,7 +13,7 @@ import sys
 import time
 import unittest
 import unittest.mock
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 try:
     import pty
@@ -29,6 +29,7 @@ import review_gate
 import reviewer_process
 
 import test_verdict_contract as testing
+import verdict_check
 import verdict_contract
 
 PYTHON = testing.PYTHON
@@ -158,7 +159,7 @@ class GateTest(testing.Scratch):
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 words = self.command(*arguments)[len(PYTHON) + 1 :]
-                code = review_gate.ended(review_gate.PROGRAM, lambda: review_gate.main(words))
+                code = verdict_check.ended(review_gate.PROGRAM, lambda: review_gate.main(words))
         finally:
             for number, handler in kept.items():
                 if signal.getsignal(number) != handler:
@@ -1380,14 +1381,14 @@ class UsageTest(GateTest):
             shutil.copyfile(source, os.path.join(folder, name))
         return os.path.join(folder, "review_gate.py")
 
-    def copied(self, gate: str, *arguments: str) -> Ended:
+    def copied(self, gate: str, *arguments: str, start: Sequence[str] = ()) -> Ended:
         """Run a copy of the gate in a folder full of modules that would approve anything."""
         checkout = os.path.join(self.place, "checkout")
         os.makedirs(checkout, exist_ok=True)
         for name in ("prompt_guard.py", *NEEDED):
             with open(os.path.join(checkout, name), "w", encoding="utf-8") as file:
                 file.write("import os\nos._exit(0)\n")
-        command = [*PYTHON, gate, "--diff", self.file("change.diff", DIFF), *arguments]
+        command = [*start, *PYTHON, gate, "--diff", self.file("change.diff", DIFF), *arguments]
         return self.run_command(command, cwd=checkout, env=self.environment(PYTHONPATH=checkout))
 
     def test_modules_beside_and_above(self) -> None:
@@ -1422,6 +1423,12 @@ class UsageTest(GateTest):
                 shutil.rmtree(os.path.join(self.place, "copy"))
                 self.assertEqual((1, 1), (ended.code, ended.err.count("\n")), ended.err)
                 self.assertIn(f"review_gate.py: a module cannot be loaded: {missing} is neither", ended.err)
+
+    @NEEDS_FULL
+    def test_modules_that_are_missing_and_nobody_to_tell(self) -> None:
+        gate = self.copy("review_gate.py")
+        for closed in ("2>/dev/full", "2>&-", ">&- 2>&-"):
+            self.assertEqual(1, self.copied(gate, "true", start=["sh", "-c", f'"$@" {closed}', "sh"]).code)
 
     def test_a_module_that_is_broken(self) -> None:
         for content in ("NAMES = ()\n", "NAMES = (\n", "1 / 0\n", "import sys\nsys.exit(0)\n"):
