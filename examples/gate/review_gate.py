@@ -299,16 +299,17 @@ def decided(reviews: Sequence[Review], job: Job) -> Result:
 NEXT = {
     0: "The change may be merged.",
     3: "Change what the reviews ask for, then have the new diff reviewed.",
-    4: "No verdict is clear: a person reads the reviews and decides. To let the change through, that person writes a"
-    " report by hand for this diff, whose token is {token}, for the pre-push hook; on GitHub, uses the bypass of the"
-    ' ruleset. "When a person decides" in README.md beside review_gate.py shows how.',
+    4: "No verdict is clear: a person reads the reviews and decides. To let the change through, with a trail: for the"
+    " pre-push hook, by a report written by hand for this diff, whose token is {token} (git -c verdict.saveDiff=FILE"
+    " push shows how); on GitHub, by the bypass of the ruleset, given to a named team, for pull requests only.",
 }
 
 
 def mend(place: int, reviews: Sequence[Review]) -> str:
-    """What to do about a reviewer that failed."""
+    """What to do about a reviewer that failed; where what it wrote may refuse, first of all to read that."""
     who = "the reviewer" if len(reviews) == 1 else f"reviewer {place + 1} of {len(reviews)}"
-    return f"{who} {reviews[place].outcome}: {reviews[place].reason}; mend it and run again."
+    first = "" if reviews[place].rule is None else "read what it wrote, "
+    return f"{who} {reviews[place].outcome}: {reviews[place].reason}; {first}mend it and run again."
 
 
 def prepare(options: argparse.Namespace) -> Job:
@@ -643,10 +644,15 @@ def rows(reviews: Sequence[Review]) -> List[Tuple[str, ...]]:
     """The cells of the table, its head first."""
     found: List[Tuple[str, ...]] = [("reviewer", "outcome", "rule", "attempts", "seconds")]
     for place, review in enumerate(reviews, 1):
-        name = visible(f"{place}: {review.command}")
-        name = name if len(name) <= WIDTH else f"{name[: WIDTH - 3]}..."
+        name = short(f"{place}: {review.command}", WIDTH)
         found.append((name, review.outcome, review.rule or "-", str(review.attempts), f"{review.seconds:.1f}"))
     return found
+
+
+def short(text: str, width: int) -> str:
+    """The beginning of a text, made visible, in so many characters."""
+    shown = visible(text)
+    return shown if len(shown) <= width else f"{shown[: width - 3]}..."
 
 
 def tally(reviews: Sequence[Review]) -> str:
@@ -682,9 +688,9 @@ def as_json(result: Result) -> str:
 # It is shown as a page, on which a mention calls people, an image tells its server who reads, and a link may hide where
 # it leads. So what a reviewer wrote stands in a code block, and any other text of others in a <code> of references.
 
-ROOM = 50_000  # characters of all reviews together; a comment on GitHub takes 65,536 with what stands around them
+ROOM = 45_000  # characters of all reviews together; a comment on GitHub takes 65,536 with what stands around them
 COLUMNS = 110  # of a line in a code block, which a page does not wrap
-NAMED = 50  # files that were left out, by name
+NAMED = 20  # files that were left out, by name; what was printed has all of them
 HEADINGS = {0: "approved", 3: "changes requested", 4: "no clear verdict", UNREADABLE: "not reviewed"}
 UNFINISHED = ["## Review: not finished", "", "The gate has not ended, or was ended from outside: there is no verdict."]
 
@@ -713,7 +719,7 @@ def as_markdown(result: Result) -> List[str]:
     lines += [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
     lines += [f"| {' | '.join([code_of(name), *map(references, cells)])} |" for name, *cells in others]
     lines += [""] * bool(result.left_out)
-    lines += [f"- not shown to a reviewer: {code_of(name)}" for name in result.left_out[:NAMED]]
+    lines += [f"- not shown to a reviewer: {code_of(short(name, 2 * WIDTH))}" for name in result.left_out[:NAMED]]
     lines += [f"- and {len(result.left_out) - NAMED} more"] if len(result.left_out) > NAMED else []
     for place, review in enumerate(result.reviews, 1):
         lines += ["", f"### Reviewer {place}: {review.outcome}", "", references(review.reason), ""]
@@ -722,13 +728,16 @@ def as_markdown(result: Result) -> List[str]:
 
 
 def code_block(lines: Sequence[str], room: int) -> List[str]:
-    """Lines as a code block that nothing in them can end, wrapped; what is over so many characters is cut, and said."""
+    """Lines as a code block, wrapped, of so many characters at most; what is over that is cut, with a note.
+
+    It is one by its indent, which no line can undo, while a fence ends at a line that the text may hold.
+    """
     text = "\n".join(lines)
     pieces = [textwrap.wrap(line, COLUMNS, break_on_hyphens=False) or [""] for line in text[:room].split("\n")]
-    wrapped = [visible(piece) for parts in pieces for piece in parts]  # once more, as a piece may begin with ::
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    note = ["", f"The rest, {len(text) - room} of {len(text)} characters, is in the log."] if len(text) > room else []
-    return [fence, *wrapped, fence, *note]
+    # Made visible once more, as a piece may begin with "::".
+    block = "\n".join(f"    {visible(piece)}".rstrip() for parts in pieces for piece in parts)
+    note = f"It is cut here: it has {len(text)} characters, and what the gate printed has them all."
+    return [block] if max(len(text), len(block)) <= room else [block[:room], "", note]
 
 
 def code_of(text: str) -> str:

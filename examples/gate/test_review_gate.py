@@ -317,7 +317,8 @@ class VerdictTest(GateTest):
         self.assertEqual((4, "VERDICT: (not stated) !! read the reviews"), (ended.code, ended.out.splitlines()[-2]))
         token = verdict_contract.diff_token(DIFF)
         self.assertRegex(
-            ended.out, rf"\nnext: No verdict is clear: a person [^\n]*\b{token}\b[^\n]*README\.md[^\n]*\n\Z"
+            ended.out,
+            rf"\nnext: No verdict is clear: a person [^\n]*\b{token}\b[^\n]* verdict\.saveDiff=[^\n]* ruleset[^\n]*\n\Z",
         )
 
     def test_verdict_in_the_diff(self) -> None:
@@ -810,22 +811,19 @@ class SummaryTest(GateTest):
 
     def assert_inert(self, text: str) -> None:
         """Assert that nothing in Markdown acts: what stands outside of code blocks is letters and our own marks."""
-        fence = None
-        for line in text.split("\n"):
+        above = ""  # the last line that was not blank; a code block may not continue a paragraph, nor a list
+        for before, line in zip(["", *text.split("\n")], text.split("\n")):
             self.assertTrue(line.isprintable(), line)
             self.assertNotRegex(line, r"^\s*::|##\w*\[")
-            if fence:
-                ends = re.fullmatch(rf" {{0,3}}{fence}`*[ \t]*", line)
-                self.assertIn(ends and line, (None, fence), "something else than the gate's own line ends the block")
-                fence = None if ends else fence
-            elif re.fullmatch("`{3,}", line):
-                fence = line
+            if line.startswith("    "):
+                self.assertTrue(before == "" or before.startswith("    "), line)
+                self.assertNotRegex(above, r"^(?:- |\|)")
             else:
                 bare = re.sub(r"</?code>|^### Reviewer|^## Review:|^- ", "", line.replace("&#", "\0"))
                 bare = re.sub(r"\0\d+;", "_", bare)
                 self.assertRegex(bare, r"\A(?:[\w ,.:()!|-]*)\Z", line)
                 self.assertNotRegex(bare, r"\.\w|:\w")
-        self.assertIsNone(fence, "a block is open")
+            above = line or above
         token = re.findall("===VERDICT=== APPROVE ([0-9a-f]{16})", text)
         for known in (None, *token):
             for end in ("", "\n", "\n\n"):
@@ -842,7 +840,7 @@ class SummaryTest(GateTest):
         )
         self.assertRegex(lines[8], r"\A\| <code>1&#58; [^|]+</code> \| approves \| approved \| 1 \| \d+&#46;\d \|\Z")
         self.assertRegex(
-            text, r"\n### Reviewer 2: requests changes\n\n[^\n]+\n\n```\nIt leaks\.\n\n===VERDICT=== REQ[^`]+\n```\n\Z"
+            text, r"\n### Reviewer 2: requests changes\n\n[^\n]+\n\n    It leaks\.\n\n    ===VERDICT=== REQ\w+ \w+\n\Z"
         )
 
     def test_hostile_reviews(self) -> None:
@@ -850,7 +848,7 @@ class SummaryTest(GateTest):
             lines = [line for line in self.HOSTILE if code or "VERDICT" not in line]
             write = f"sys.stdout.buffer.write({chr(10).join(lines)!a}.encode() + b'\\n')\nsys.stdout.flush()\n"
             text = self.summary(code, self.reviewer(f"{write}{write.replace('stdout', 'stderr')}{end}"))
-            self.assertIn("&#58; " if code == 1 else "\n<img src=https://t.example/x.png>\n", text)
+            self.assertIn("&#58; " if code == 1 else "\n    <img src=https://t.example/x.png>\n", text)
 
     def test_hostile_names(self) -> None:
         commands = [f": '\n{line}\n' | {line}" for line in self.HOSTILE[:6] + self.HOSTILE[-8:]]
@@ -864,19 +862,25 @@ class SummaryTest(GateTest):
     def test_long_ones_are_cut(self) -> None:
         body = 'print("word " * 40000)\nprint(OK)'
         text = self.summary(0, self.reviewer(body), self.reviewer(body), self.reviewer(APPROVES))
-        self.assertLess(len(text), 60000)
+        self.assertLess(len(text), 55000)
         size = len("word " * 40000 + "\n===VERDICT=== APPROVE " + "0" * 16)
-        note = f"\n\nThe rest, {size - 50000 // 3} of {size} characters, is in the log.\n"
+        note = f"\n\nIt is cut here: it has {size} characters, and what the gate printed has them all.\n"
         self.assertEqual(2, text.count(note), text[-300:])
         self.assertLess(max(map(len, text.split("\n"))), 500)
-        ticks = self.summary(0, self.reviewer('print("`" * 100000)\nprint(OK)'))
-        self.assertLess(len(ticks), 260000)
+
+    def test_a_comment_holds_it(self) -> None:
+        # The most that a comment on GitHub takes, whatever is written.
+        diff = "".join(section(f"{n}{'@' * 200}.lock") for n in range(60)) + section("x.py")
+        for line in ("`" * 70, "\\n", "@", "x" * 70, ": ", "\u65e5" * 70, "\x1b" * 70):
+            review = self.reviewer(f"sys.stdout.buffer.write(({line!a} * 60000)[:60000].encode())\nprint('Hm.')")
+            text = self.summary(4, "--leave-out", "*.lock", *[review + "  # " + "@" * 99] * 3, diff=diff.encode())
+            self.assertLess(len(text), 65536, line[:9])
 
     def test_many_names(self) -> None:
         diff = (section("x.py") + "".join(section(f"{n}.lock") for n in range(60))).encode()
         text = self.summary(0, "--leave-out", "*.lock", self.reviewer(APPROVES), diff=diff)
-        self.assertEqual(50, text.count("- not shown to a reviewer: "))
-        self.assertIn("\n- and 10 more\n", text)
+        self.assertEqual(20, text.count("- not shown to a reviewer: "))
+        self.assertIn("\n- and 40 more\n", text)
 
     def test_written_when_the_run_fails(self) -> None:
         self.assertIn("- the reviewer failed&#58; exit status 7&#59; mend it and run again", self.summary(1, "exit 7"))
