@@ -153,7 +153,7 @@ OUTCOMES: Tuple[Tuple[str, str, Tuple[Optional[str], ...]], ...] = (
 # second ones may stand over a refusal that their own layer does not see: of those the contract is asked once more.
 SLIPS = ("off-form", "signs-after", "not-bare", "wrong-token")
 PERHAPS_SLIPS = ("not-stated", "weak-approve")
-REFUSING = ("blocked", "unknown-value", "contradicted")  # what reads a text that refuses, with an approval added
+REFUSING = ("unknown-value", "contradicted")  # what reads such a text with an approval added
 
 
 class Stop(Exception):

@@ -428,12 +428,17 @@ class AgainTest(GateTest):
             ("contradicted", 1, '"REQUEST_CHANGES\\n" + OK'),
             ("repeated", 1, 'OK + "\\n" + OK'),
             ("weak-both", 1, 'json.dumps({"x": "VERDICT: APPROVE? VERDICT: REQUEST_CHANGES " + OK})'),
+            ("contradicted", 1, 'json.dumps({"x": "Verdict: REJECT\\n> " + OK})'),
+            ("contradicted", 1, 'json.dumps({"x": "```\\nVerdict: REJECT\\n```"})'),
+            ("unknown-value", 1, 'json.dumps({"x": "===VERDICT=== LGTM " + token})'),
+            (None, 2, 'json.dumps({"x": "It says \\"REJECT\\" there."})'),
             (None, 2, "OK"),
             (None, 2, 'json.dumps({"response": OK})'),
         )
         # fmt: on
         ended = self.gate("--json", *(self.reviewer(f"print({reply})\nsys.exit(1)") for *_, reply in rows))
         self.assertEqual(1, ended.code)
+        self.assertIn("of 10 failed: exit status 1; read what it wrote, mend it and run again.", ended.json()["next"])
         for (rule, attempts, reply), found in zip(rows, ended.json()["reviewers"]):
             with self.subTest(reply):
                 self.assertEqual((rule, attempts), (found["rule"], found["attempts"]))
@@ -871,10 +876,17 @@ class SummaryTest(GateTest):
     def test_a_comment_holds_it(self) -> None:
         # The most that a comment on GitHub takes, whatever is written.
         diff = "".join(section(f"{n}{'@' * 200}.lock") for n in range(60)) + section("x.py")
-        for line in ("`" * 70, "\\n", "@", "x" * 70, ": ", "\u65e5" * 70, "\x1b" * 70):
-            review = self.reviewer(f"sys.stdout.buffer.write(({line!a} * 60000)[:60000].encode())\nprint('Hm.')")
-            text = self.summary(4, "--leave-out", "*.lock", *[review + "  # " + "@" * 99] * 3, diff=diff.encode())
-            self.assertLess(len(text), 65536, line[:9])
+        review = self.reviewer("sys.stdout.write('@\\n\\n' * 60000)\nprint('Hm.')")
+        text = self.summary(4, "--leave-out", "*.lock", *[review + "  # " + "@" * 99] * 3, diff=diff.encode())
+        self.assertLess(len(text), 65536)
+        for line in ("`" * 70, "", "@", "x" * 70, "x " * 70, ": ", "\u65e5" * 70, "\\x1b" * 70, "::" * 70):
+            for room in (99, 5000):
+                block = review_gate.code_block([line] * 9000, room)
+                self.assertLessEqual(len(block[0]), room)
+                self.assertEqual(
+                    ["", f"It is cut here: it has {9000 * len(line) + 8999} characters, "],
+                    [block[1], block[2][: len(block[2]) - 37]],
+                )
 
     def test_many_names(self) -> None:
         diff = (section("x.py") + "".join(section(f"{n}.lock") for n in range(60))).encode()
@@ -1280,18 +1292,16 @@ class OutputTest(GateTest):
     @NEEDS_FULL
     def test_full(self) -> None:
         said = r"ends after [^\n]*\nreview_gate\.py: standard output: No space left on device\n\Z"
-        for body in (APPROVES, f"print(100000 * 'x')\n{APPROVES}", BLOCKS):
-            for options in ((), ("--json",)):
-                for ended in self.streams('"$@" >/dev/full', 1, *options, self.reviewer(body)):
-                    self.assertRegex(ended.err, said)
+        for body, *options in ((APPROVES, "--json"), (f"print(100000 * 'x')\n{APPROVES}",), (BLOCKS,)):
+            for ended in self.streams('"$@" >/dev/full', 1, *options, self.reviewer(body)):
+                self.assertRegex(ended.err, said)
         summary = os.path.join(self.place, "summary.md")
         self.streams('"$@" >/dev/full', 1, "--summary", summary, self.reviewer(APPROVES))
         self.assertRegex(self.text("summary.md"), r"\A## Review: no result\n[^\0]*No space left on device")
         self.streams('"$@" 2>/dev/full', 0, self.reviewer(APPROVES))
         self.streams('"$@" >/dev/full 2>/dev/full', 1, self.reviewer(APPROVES))
-        for arguments in (["--help"], ["--diff", "nowhere", "true"]):
-            for script in ('"$@" >/dev/full', '"$@" 2>/dev/full', '"$@" >/dev/full 2>/dev/full'):
-                self.streams(script, 1 if "nowhere" in arguments else 2, *arguments)
+        self.streams('"$@" >/dev/full', 2, "--help")
+        self.streams('"$@" 2>/dev/full', 1, "--diff", "nowhere", "true")
 
     @unittest.skipUnless(POSIX, "needs sh")
     def test_stdout_is_gone(self) -> None:
@@ -1313,9 +1323,8 @@ class OutputTest(GateTest):
             (">&- 2>&- <&-", BLOCKS, 3),
         ):
             self.streams(f'"$@" {closed}', code, "--retries", "0", self.reviewer(body))
-        for arguments in (["--no-such"], []):
-            for ended in self.streams('"$@" 2>&-', 2, *arguments):
-                self.assertEqual("", ended.out, "an error is no output")
+        for ended in self.streams('"$@" 2>&-', 2, "--no-such"):
+            self.assertEqual("", ended.out, "an error is no output")
 
     def test_narrow_console(self) -> None:
         environment = self.environment(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
