@@ -883,10 +883,7 @@ class SummaryTest(GateTest):
             for room in (99, 5000):
                 block = review_gate.code_block([line] * 9000, room)
                 self.assertLessEqual(len(block[0]), room)
-                self.assertEqual(
-                    ["", f"It is cut here: it has {9000 * len(line) + 8999} characters, "],
-                    [block[1], block[2][: len(block[2]) - 37]],
-                )
+                self.assertIn(f"it has {9000 * len(line) + 8999} characters", block[2])
 
     def test_many_names(self) -> None:
         diff = (section("x.py") + "".join(section(f"{n}.lock") for n in range(60))).encode()
