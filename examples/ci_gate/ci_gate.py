@@ -1,50 +1,12 @@
 """Map what CI said about one diff to PASS, FAIL or BLOCK; a model may propose fixes, and cannot pass anything.
 
-  python3 -I ci_gate.py --diff FILE --ledger-hash HEX --run-id ID
-                        (--ci-result FILE | --jobs FILE --head-sha SHA --require NAME...)
-                        [--scope GLOB]... [--deny GLOB]... [--review REPORT]... [--token TOKEN]
-                        [--propose COMMAND] [--json]
-
-Run it from a folder that the change cannot write, not from the checkout of the change; -I keeps modules of the folder
-around, and those of PYTHONPATH, from being taken for the standard library's.
-
-exit status
-  0  PASS
-  3  FAIL: CI failed, or a reviewer asks for changes
-  4  BLOCK: anything else
-  1  a file cannot be read, or is not JSON where it has to be; verdict_contract.py is missing or broken
-  2  usage; --help too
-  130, 143  interrupted by SIGINT, SIGTERM, after the process group of --propose was ended
-
-The diff is the output of this, with git 2.30 or later:
-
-  git diff --no-ext-diff --no-color --no-textconv --no-relative --no-renames --ignore-submodules=none \\
-    --src-prefix=a/ --dst-prefix=b/ --merge-base BASE HEAD
-
-BASE...HEAD would take one of several merge bases, which can hide that the change reverts a file; --merge-base fails.
-Settings, of the user or in .gitmodules, can hide files outside a folder, and submodules: the other options undo that.
-Add no -w, and nothing else that leaves something out. A bare rename, which -M writes, does not show whether the file is
-a symbolic link, and is blocked.
-
-The ledger hash is the SHA-256 of the diff that was signed off. A CI result is a JSON object with run_id, diff_hash and
-conclusion; jobs are GitHub's answer to "list jobs for a workflow run" (filter=latest), or a list of its pages. Get all
-of these with a read-only credential, and keep them where neither the model nor the change can write: the gate believes
-them. That HEAD is the diff on its base is your claim.
-
-Globs: ** crosses folders, * does not, and nothing else is special. They are yours, and their time is not bounded: one
-with many wildcards takes long on a long path. Denied are the files of many CI systems, of git and of this gate, also
-in spellings that a file system takes for the same name, but for the short names of Windows (GITHUB~1). Tests, build
-files and their configuration judge a change too, and are denied only if you say so, as in --deny 'tests/**'.
-
-The text output has the decision and its reasons out before COMMAND runs. The object of --json is written after it, and
-COMMAND has your rights: believe the exit status, or an output that begins with what the gate writes.
+evaluate_verdict decides, ci_result_from_jobs reads GitHub's answer for it, with_reviews lets reviewers lower the
+decision, read_patch tells what a diff touches, FixProposer asks a model for advice on a decision that is made. USAGE
+is the command. The CI result and the ledger hash have to come from where the model cannot write.
 """
-
-from __future__ import annotations
 
 import argparse
 import hashlib
-import io
 import json
 import os
 import re
@@ -52,18 +14,14 @@ import signal
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
-from importlib.machinery import SourceFileLoader
 from tempfile import TemporaryDirectory, TemporaryFile
 from types import ModuleType, SimpleNamespace
-from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn
+from typing import IO, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-if TYPE_CHECKING:
-    import verdict_contract as contract
-
-    Invoke = Callable[..., object]
+if sys.version_info < (3, 8):
+    sys.exit("ci_gate.py: needs Python 3.8 or later")
 
 # fmt: off
 __all__ = [
@@ -73,53 +31,460 @@ __all__ = [
 ]
 # fmt: on
 
+USAGE = """\
+Map what CI said about one diff to PASS, FAIL or BLOCK; a model may propose fixes, and cannot pass anything.
+
+  python3 -I -S ci_gate.py --diff FILE --ledger-hash HEX --run-id ID
+                           (--ci-result FILE | --jobs FILE --head-sha SHA --require NAME...)
+                           [--scope GLOB]... [--deny GLOB]... [--review REPORT]... [--token TOKEN]
+                           [--propose COMMAND] [--json]
+
+  --diff FILE         the diff to decide on: change_diff.py BASE HEAD -o FILE
+  --ledger-hash HEX   the SHA-256 of the diff that was signed off
+  --run-id ID         the run that has to have tested it
+  --ci-result FILE    a JSON object with run_id, diff_hash and conclusion
+  --jobs FILE         GitHub's answer to "list jobs for a workflow run" (filter=latest), or a list of its pages
+  --head-sha SHA      with --jobs: the commit that they tested; that it is the diff on its base is your claim
+  --require NAME...   with --jobs: the jobs that have to pass
+  --scope GLOB        allow only paths that match one of these
+  --deny GLOB         allow no path that matches, beside those that are always denied
+  --review REPORT     a reviewer's report, each file once; it can only lower the decision
+  --token TOKEN       the token of the reports; without it, that of the diff
+  --propose COMMAND   a model that reads a prompt on stdin and writes JSON to stdout; never asked on PASS
+  --json              one JSON object instead of text
+
+exit status
+  0  PASS
+  3  FAIL: CI failed, or a reviewer asks for changes
+  4  BLOCK: anything else
+  1  a file cannot be read, or is not JSON where it has to be; a module beside this file is missing or broken
+  2  usage; --help too
+  130  interrupted, after the process group of COMMAND was ended
+
+Run it from a folder that the change cannot write, not from the checkout of the change. -I and -S keep modules of the
+working folder, of PYTHONPATH and of site-packages from being taken for the standard library's. Get the CI result or the
+jobs with a read-only credential, and keep them and the ledger where neither the model nor the change can write: the
+gate believes them.
+
+Take the diff from change_diff.py, and change nothing of it: the gate blocks what git would not write so.
+
+Globs: ** crosses folders, * does not, and nothing else is special. They are yours, and their time is not bounded: one
+with many wildcards takes long on a long path. Denied are the files of many CI systems, of git, of hooks and of this
+gate, also in spellings that a file system takes for the same name, but for the short names of Windows (GITHUB~1).
+Tests, build files and their configuration judge a change too, and are denied only if you say so: --deny 'tests/**'.
+
+The text output has the decision and its reasons out before COMMAND runs. The object of --json is written after it, and
+COMMAND has your rights: believe the exit status, or an output that begins with what the gate writes.
+"""
+_PROGRAM = "ci_gate.py"
+_HERE = os.path.dirname(os.path.realpath(__file__))
+
+
+def provide(*names: str) -> None:
+    """Load modules by their source, from this file's folder or the two above; no package or .pyc is taken instead."""
+    for name in names:
+        places = [os.path.join(_HERE, up, name + ".py") for up in ("", os.pardir, os.path.join(os.pardir, os.pardir))]
+        path = next(filter(os.path.isfile, places), None)
+        if path is None:
+            raise ImportError(
+                name + ".py is neither beside " + os.path.basename(__file__) + " nor in the two folders above"
+            )
+        if name not in sys.modules:
+            module = sys.modules[name] = ModuleType(name)
+            module.__file__ = path
+            with open(path, "rb") as source:
+                exec(compile(source.read(), path, "exec"), vars(module))  # noqa: S102
+
+
+try:
+    provide("verdict_contract", "verdict_check")
+    import verdict_contract as contract
+    from verdict_check import USAGE_ERROR, CannotRead, Parser, decode, ended, read_bytes, say, show, visible
+except (Exception, SystemExit) as _error:
+    _reason = f"verdict_contract.py or verdict_check.py cannot be loaded: {type(_error).__name__}: {_error}"
+    if __name__ != "__main__":
+        raise ImportError(_reason) from _error
+    sys.exit(f"{_PROGRAM}: {ascii(_reason)[1:-1]}")  # which is status 1
+
+Invoke = Callable[..., object]
+
 
 class CiGateError(ValueError):
     """An argument that only the caller can have got wrong."""
 
 
-def visible(text: str) -> str:
-    """The text with what does not print written as an escape, so that it stays on its line and commands no log."""
-    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return "".join(shown).replace("::", ":\\x3a").replace("##", "#\\x23")
+# --- The decision: conditions on the diff and on what CI said ---------------------------------------
 
 
-_NEEDED = ("APPROVE", "REQUEST_CHANGES", "combine", "diff_token", "find_verdict", "prompt_rule")
+class GateDecision(Enum):
+    """What may happen to the change. From the mildest; the worst outcome wins. Only PASS is true."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    BLOCK = "BLOCK"
+
+    def __bool__(self) -> bool:
+        return self is GateDecision.PASS
 
 
-def _load_contract() -> ModuleType:
-    """verdict_contract.py from this file's folder or the one above, by its source. Raises ImportError.
+PASS, FAIL, BLOCK = GateDecision
 
-    A package of that name, or a cached .pyc beside the source, would be taken first, and is easily overlooked.
+
+class GateResult(NamedTuple):
+    """The decision and all that led to it; true if it is PASS. Every reason is one printable line, its id first."""
+
+    decision: GateDecision
+    reasons: Tuple[str, ...]
+    run_id: str  # the run that was expected
+    diff_hash: Optional[str]
+    ci_conclusion: Optional[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.decision)
+
+
+# fmt: off
+# The modules of the gate: Python takes a package or a compiled file of such a name for one of them.
+_MODULES = (
+    "change_diff", "ci_gate", "final_message", "prompt_guard", "review_gate", "reviewer_process", "verdict_check",
+    "verdict_contract",
+)
+
+# Whoever can write these can make CI, or this gate, say anything.
+DENIED = (
+    ".github/**", ".ci/**", ".gitlab-ci.yml", "**/.git*", "**/.git/**", "**/action.yml", "**/action.yaml",
+    "**/CODEOWNERS", ".pre-commit-*.yaml",
+    *(f"**/{name}*/**" for name in _MODULES), "tools/verdict/**", "**/review.sh", "**/__pycache__/**", "**/*.pyc",
+    "**/pre-push", "**/.husky/**", "**/.githooks/**",
+    # Files that many CI systems, not all, read by default; and where LFS gets its content from.
+    ".gitlab/**", ".gitea/**", ".forgejo/**", ".circleci/**", ".buildkite/**", ".travis.yml", "**/Jenkinsfile*",
+    "azure-pipelines*.yml", "azure-pipelines*.yaml", ".azure-pipelines/**", "bitbucket-pipelines.yml", ".drone.*",
+    ".woodpecker*/**", ".woodpecker.y*ml", ".cirrus.*", "appveyor.yml", ".appveyor.yml", ".teamcity/**",
+    ".semaphore/**", "cloudbuild.y*ml", "cloudbuild.json", "buildspec*.y*ml", ".tekton/**", ".builds/**", ".build.yml",
+    ".pre-commit-*.yml", ".zuul.yaml", "zuul.d/**", ".harness/**", "circle.yml", "bitrise.yml", "wercker.yml",
+    "codefresh.yml", ".vsts-ci.yml", ".scrutinizer.yml", ".lfsconfig",
+)
+# fmt: on
+
+_WILDCARD = re.compile(r"(?:(?<=/)|\A)\*\*/|/\*\*\Z|\*\*|\*")
+_MEANS = {"**/": "(?:.*/)?", "/**": "(?:/.*)?", "**": ".*", "*": "[^/]*"}
+
+
+def _matcher(glob: str) -> Callable[[str], object]:
+    """What tells whether a whole path matches the glob."""
+    plain = map(re.escape, _WILDCARD.split(glob))
+    wild = [_MEANS[wildcard] for wildcard in _WILDCARD.findall(glob)]
+    return re.compile("".join(p + w for p, w in zip(plain, [*wild, ""])), re.DOTALL).fullmatch
+
+
+def _folded(text: str) -> str:
+    """The path or glob as file systems may compare it: HFS+ drops format characters, NTFS what its name ends in.
+
+    There a name ends at a colon, and blanks and dots before that do not count. Neither looks at case.
     """
-    here = os.path.dirname(os.path.realpath(__file__))
-    paths = [os.path.join(folder, "verdict_contract.py") for folder in (here, os.path.dirname(here), os.path.dirname(os.path.dirname(here)))]
-    path = next(filter(os.path.isfile, paths), None)
-    if path is None:
-        raise ImportError(f"verdict_contract.py is neither in {here} nor in the folder above it")
-    loader = SourceFileLoader("verdict_contract", path)
-    module = ModuleType("verdict_contract")
-    module.__file__ = path
+    seen = "".join(c for c in text if unicodedata.category(c) != "Cf")
+    parts = (part.split(":")[0].rstrip(". ") for part in unicodedata.normalize("NFC", seen).split("/"))
+    return "/".join(parts).casefold()
+
+
+class _Facts(NamedTuple):
+    """All that the conditions look at."""
+
+    diff: object  # as it was given
+    diff_hash: Optional[str]  # None: it has no bytes
+    patch: "Patch"
+    ledger_hash: object
+    ci_result: object  # as it was given
+    run_id: str
+    scope: Optional[Tuple[str, ...]]
+    denied: Tuple[str, ...]
+
+    @property
+    def paths(self) -> List[str]:
+        return list(dict.fromkeys(path for change in self.patch.changes for path in change.paths))
+
+    @property
+    def result(self) -> Optional[Mapping[str, object]]:
+        return self.ci_result if isinstance(self.ci_result, Mapping) else None
+
+    @property
+    def conclusion(self) -> object:
+        return self.result.get("conclusion") if self.result is not None else None
+
+
+class Condition(NamedTuple):
+    """A row of the decision. The id is public: reasons, tests and documents use it."""
+
+    id: str
+    outcome: GateDecision
+    when: str
+    holds: Callable[[_Facts], str]  # the values that make it hold, or ""
+
+
+_SHOWN_TEXT, _SHOWN = 200, 5  # characters of a value, and items of a reason
+
+
+def _shown(value: object) -> str:
+    """A value for a reason: text quoted, a number or bool as it is, both cut; of anything else its type."""
+    if isinstance(value, str):
+        return f'"{visible(value[:_SHOWN_TEXT])}"' + ("…" if len(value) > _SHOWN_TEXT else "")
+    if isinstance(value, (int, float)):
+        # Python refuses to write a large number in decimal digits.
+        text = hex(value) if isinstance(value, int) and abs(value) >> 64 else str(value)
+        return text[:_SHOWN_TEXT] + ("…" if len(text) > _SHOWN_TEXT else "")
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _as_id(value: object) -> Optional[str]:
+    """An id as text; a number becomes its digits, and anything else is no id."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64:
+        return str(value)
+    return value if isinstance(value, str) else None
+
+
+def _some(items: Sequence[str]) -> str:
+    """The first few items, and how many there are beside."""
+    more = len(items) - _SHOWN
+    return ", ".join(items[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _lower(value: object) -> Optional[str]:
+    """Hex digits in the case that they are compared in; None for what is no text."""
+    return value.lower() if isinstance(value, str) else None
+
+
+def _wrong_hash(given: object, f: _Facts) -> str:
+    """What is wrong about a hash that has to be the diff's. Without a diff, only whether it is one at all."""
+    found = _lower(given)
+    right = found is not None and re.fullmatch("[0-9a-f]{64}", found) and f.diff_hash in (found, None)
+    return "" if right else f"{_shown(given)} is not the SHA-256 of this diff, {_shown(f.diff_hash)}"
+
+
+def _missing_diff(f: _Facts) -> str:
+    if not isinstance(f.diff, (str, bytes)):
+        return f"the diff is {_shown(f.diff)}"
+    return "the diff is not UTF-8" if f.diff_hash is None else "" if f.diff.strip() else "the diff is blank"
+
+
+def _other_run(f: _Facts) -> str:
+    run_id = f.result.get("run_id") if f.result is not None else f.run_id
+    return "" if _as_id(run_id) == f.run_id else f"{_shown(run_id)} is not the run {_shown(f.run_id)}"
+
+
+def _denied_paths(f: _Facts) -> str:
+    globs = [(glob, _matcher(_folded(glob))) for glob in f.denied]
+    paths = [(path, _folded(path)) for path in f.paths]
+    hits = {path: glob for path, folded in paths for glob, fits in globs if fits(folded)}
+    return _some([f"{_shown(path)} is {_shown(glob)}" for path, glob in hits.items()])
+
+
+def _outside_scope(f: _Facts) -> str:
+    fits = [_matcher(glob) for glob in f.scope or ()]
+    outside = [_shown(path) for path in f.paths if f.scope is not None and not any(fit(path) for fit in fits)]
+    return (
+        f"{_some(outside)} outside {_some([_shown(glob) for glob in f.scope or ()]) or 'an empty scope'}"
+        if outside
+        else ""
+    )
+
+
+def _no_evidence(f: _Facts) -> str:
+    if f.result is None or (isinstance(f.conclusion, str) and f.conclusion in _EVIDENCE):
+        return ""
+    detail = f.result.get("detail")
+    why = f": {visible(detail[:1000])}" if isinstance(detail, str) else ""
+    return f"the conclusion is {_shown(f.conclusion)}{why}"
+
+
+def _concluded(f: _Facts, outcome: GateDecision) -> str:
+    told = f.result or {}
+    if not isinstance(f.conclusion, str) or _EVIDENCE.get(f.conclusion) is not outcome:
+        return ""
+    run_id, diff_hash = (_shown(told.get(key)) for key in ("run_id", "diff_hash"))
+    return f"run {run_id} concluded {_shown(f.conclusion)} on the diff {diff_hash}"
+
+
+DIFF_COMMAND = "change_diff.py BASE HEAD -o change.diff"
+_EVIDENCE = {"success": PASS, "failure": FAIL, "timed_out": FAIL}
+
+# fmt: off
+CONDITIONS = (
+    Condition("no-diff", BLOCK, "the diff is missing, not text, or blank",
+              _missing_diff),
+    Condition("ledger", BLOCK, "the ledger hash is missing or is not this diff's",
+              lambda f: _wrong_hash(f.ledger_hash, f)),
+    Condition("no-result", BLOCK, "there is no CI result, or it is not a mapping",
+              lambda f: f"the CI result is {_shown(f.ci_result)}, and no mapping" if f.result is None else ""),
+    Condition("other-run", BLOCK, "the result's `run_id` is missing or is not the expected run",
+              _other_run),
+    Condition("other-diff", BLOCK, "the result's `diff_hash` is missing or is not this diff's",
+              lambda f: _wrong_hash(f.result.get("diff_hash"), f) if f.result is not None else ""),
+    Condition("unreadable-diff", BLOCK, "the diff is not, to its last line, what git writes",
+              lambda f: f.patch.problem and f"{f.patch.problem}; take the diff from: {DIFF_COMMAND}"),
+    Condition("denied-path", BLOCK, "it touches a path that judges it: `DENIED`, and `denied` of the call",
+              _denied_paths),
+    Condition("out-of-scope", BLOCK, "a scope is given, and it touches a path outside",
+              _outside_scope),
+    Condition("opaque-content", BLOCK,
+              "it leaves content out: a binary stub, a submodule, a symbolic link, a bare rename or copy",
+              lambda f: _some([f"{_shown(c.paths[-1])} is {c.opaque}" for c in f.patch.changes if c.opaque])),
+    Condition("passed", PASS, "the conclusion is `success`",
+              lambda f: _concluded(f, PASS)),
+    Condition("failed", FAIL, "the conclusion is `failure` or `timed_out`",
+              lambda f: _concluded(f, FAIL)),
+    Condition("no-evidence", BLOCK, "there is any other conclusion, or none",
+              _no_evidence),
+)
+# fmt: on
+
+
+def evaluate_verdict(
+    *,
+    candidate_diff: object,
+    ledger_hash: object,
+    ci_result: object,
+    expected_run_id: str,
+    allowed_scope: Optional[Iterable[str]] = None,
+    denied: Iterable[str] = (),
+) -> GateResult:
+    """Decide on a diff by CI's result for it; every one of CONDITIONS is looked at, and the worst outcome wins.
+
+    candidate_diff: bytes, or text (UTF-8, with surrogateescape), of DIFF_COMMAND. ledger_hash: the SHA-256, in hex, of
+    the diff that was signed off. ci_result: a mapping with run_id, diff_hash and conclusion. These two have to come
+    from where the model cannot write. allowed_scope: globs that all touched paths have to match; None: no limit.
+    denied: globs beside those of DENIED, in any case.
+    Raises CiGateError for an expected_run_id that is empty or no str, and for globs that are none; all else that is
+    wrong blocks.
+    """
+    data = _bytes(candidate_diff)
+    facts = _Facts(
+        diff=candidate_diff,
+        diff_hash=None if data is None else hashlib.sha256(data).hexdigest(),
+        patch=read_patch(data if data and data.strip() else b""),
+        ledger_hash=ledger_hash,
+        ci_result=ci_result,
+        run_id=_checked_id(expected_run_id),
+        scope=None if allowed_scope is None else _checked_globs("allowed_scope", allowed_scope),
+        denied=DENIED + _checked_globs("denied", denied),
+    )
+    held = [(condition, why) for condition in CONDITIONS for why in [condition.holds(facts)] if why]
+    decision = max((condition.outcome for condition, _ in held), key=list(GateDecision).index)
+    reasons = (f"{c.id}: {why}" for c, why in held if decision is PASS or c.outcome is not PASS)
+    conclusion = facts.conclusion if isinstance(facts.conclusion, str) else None
+    return GateResult(decision, tuple(reasons), facts.run_id, facts.diff_hash, conclusion)
+
+
+def _bytes(diff: object) -> Optional[bytes]:
+    """The diff's bytes; None for what has none."""
     try:
-        exec(loader.source_to_code(loader.get_data(path), path), vars(module))  # noqa: S102
-    except (Exception, SystemExit) as error:
-        raise ImportError(f"{path} is broken: {type(error).__name__}: {error}") from error
-    lacking = [name for name in _NEEDED if not hasattr(module, name)]
-    if lacking:
-        raise ImportError(f"{path} is broken: it lacks {', '.join(lacking)}")
-    return module
+        data = diff.encode("utf-8", "surrogateescape") if isinstance(diff, str) else diff
+    except UnicodeEncodeError:
+        return None
+    return data if isinstance(data, bytes) else None
 
 
-if not TYPE_CHECKING:
-    try:
-        contract = _load_contract()
-    except ImportError as _error:
-        if __name__ != "__main__":
-            raise
-        sys.exit(f"ci_gate.py: {visible(str(_error))}")  # which is status 1
+def _checked_id(run_id: object) -> str:
+    if not isinstance(run_id, str) or not run_id.strip():
+        raise CiGateError("the expected run id is a str that is not empty")
+    return run_id
 
 
-# --- Part one, the patch reader: which paths a diff touches ---------------------------------------
+def _checked_texts(name: str, texts: object) -> Tuple[str, ...]:
+    if isinstance(texts, (str, bytes, Mapping)) or not isinstance(texts, Iterable):
+        raise CiGateError(f"{name} is a list of str, not {_shown(texts)}")
+    found = tuple(texts)
+    if not all(isinstance(text, str) and text for text in found):
+        raise CiGateError(f"{name} holds something else than str, or an empty one")
+    return found
+
+
+def _checked_globs(name: str, globs: object) -> Tuple[str, ...]:
+    found = _checked_texts(name, globs)
+    never = [glob for glob in found if {"", ".", ".."} & set(glob.split("/"))]
+    if never:
+        raise CiGateError(f"{name}: no path can match {_shown(never[0])}, as it has an empty, . or .. part")
+    return found
+
+
+def ci_result_from_jobs(
+    payload: object, *, head_sha: str, run_id: str, required: Iterable[str], diff_hash: Optional[str]
+) -> Dict[str, object]:
+    """The CI result for evaluate_verdict out of GitHub's "list jobs for a workflow run" (filter=latest), as it comes.
+
+    Not out of check runs, which any job that may write checks can create.
+    payload: that object, or a list of such pages. Jobs of another run or head do not count; each name in required has
+    to be there once, completed. The conclusion is None unless all of them ended in success, failure or timed_out, no
+    page is missing, and no two overlap; detail then says why. Nothing here ties head_sha to the diff: that is the
+    caller's claim.
+    Raises CiGateError for a head_sha that is no full hex id, an empty or non-str run_id, and a required that is empty
+    or holds anything but str.
+    """
+    if not isinstance(head_sha, str) or not re.fullmatch("(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})", head_sha):
+        raise CiGateError("head_sha is a full commit id in hex")
+    names, run_id = _checked_texts("required", required), _checked_id(run_id)
+    if not names:
+        raise CiGateError("required is empty: no job would have to pass")
+    listed, wanted = _listed(payload), (run_id, head_sha.lower())
+    ours = [job for job in listed or () if (_as_id(job.get("run_id")), _lower(job.get("head_sha"))) == wanted]
+    states = {name: _state([job for job in ours if job.get("name") == name]) for name in names}
+    lacking = [f"{_shown(name)} {state}" for name, state in states.items() if state not in _EVIDENCE]
+    problems = lacking if listed is not None else ["the list of jobs is cut off or malformed, or its pages overlap"]
+    worst = next((state for state in ("failure", "timed_out") if state in states.values()), "success")
+    conclusion = None if problems else worst
+    return {"run_id": run_id, "diff_hash": diff_hash, "conclusion": conclusion, "detail": _some(problems) or None}
+
+
+def _listed(payload: object) -> Optional[List[Mapping[str, object]]]:
+    """All jobs of all pages; None unless they are jobs, as many as each page says, and none of them twice."""
+    jobs: List[Mapping[str, object]] = []
+    counts: List[object] = []
+    pages: List[object] = payload if isinstance(payload, list) else [payload]
+    for page in pages:
+        told: Mapping[str, object] = page if isinstance(page, Mapping) else {}
+        listed = told.get("jobs")
+        if not isinstance(listed, list) or not all(isinstance(job, Mapping) for job in listed):
+            return None
+        jobs += listed
+        counts.append(told.get("total_count"))
+    whole = all(type(count) is int and count == len(jobs) for count in counts)
+    return jobs if whole and not _overlap(jobs) else None
+
+
+def _overlap(jobs: Sequence[Mapping[str, object]]) -> bool:
+    """Whether a job is listed twice, which may hide that another is not listed: by id, or the same row without one."""
+    ids = [_as_id(job.get("id")) for job in jobs]
+    known = [job_id for job_id in ids if job_id is not None]
+    rows = [job for job, job_id in zip(jobs, ids) if job_id is None]
+    return len(set(known)) < len(known) or any(row in rows[:at] for at, row in enumerate(rows))
+
+
+def _state(jobs: Sequence[Mapping[str, object]]) -> str:
+    """The conclusion of a job that is listed once and completed, else why it has none."""
+    if len(jobs) != 1:
+        return "is listed more than once" if jobs else "is missing"
+    status, conclusion = jobs[0].get("status"), jobs[0].get("conclusion")
+    if status != "completed":
+        return f"has the status {_shown(status)}"
+    return conclusion if isinstance(conclusion, str) and conclusion in _EVIDENCE else f"concluded {_shown(conclusion)}"
+
+
+def with_reviews(result: GateResult, verdicts: Iterable[Optional[str]]) -> GateResult:
+    """The result after the reviewers, who can only lower it: a PASS takes APPROVE from all of them, at least one.
+
+    verdicts: as verdict_contract reads them. Any REQUEST_CHANGES makes FAIL of a PASS, anything else BLOCK; FAIL and
+    BLOCK stay. Raises CiGateError for a result that is none, and for verdicts that are no list.
+    """
+    if not isinstance(result, GateResult) or isinstance(verdicts, (str, bytes)) or not isinstance(verdicts, Iterable):
+        raise CiGateError("with_reviews takes a GateResult and a list of verdicts")
+    heard = list(verdicts)
+    verdict = contract.combine(heard)
+    reviewed = {contract.APPROVE: PASS, contract.REQUEST_CHANGES: FAIL}.get(str(verdict), BLOCK)
+    reason = f"reviews: {verdict or 'nothing stated'}, {heard.count(contract.APPROVE)} of {len(heard)} approve"
+    decision = reviewed if result.decision is PASS else result.decision
+    return result._replace(decision=decision, reasons=(*result.reasons, reason))
+
+
+# --- The patch reader: which paths a diff touches -------------------------------------------------
 #
 # git apply finds its way through almost anything, and where names disagree it takes one that a
 # plain reader does not expect. So this reads what git diff writes and nothing else: the names are
@@ -129,7 +494,7 @@ if not TYPE_CHECKING:
 class Change(NamedTuple):
     """What a diff does to one file."""
 
-    paths: tuple[str, ...]  # the old name, and the new one if it is another
+    paths: Tuple[str, ...]  # the old name, and the new one if it is another
     deleted: bool
     opaque: str  # what of it the diff does not show, or ""
 
@@ -137,7 +502,7 @@ class Change(NamedTuple):
 class Patch(NamedTuple):
     """The changes of a diff up to its end, or up to the line that git would not have written."""
 
-    changes: tuple[Change, ...]
+    changes: Tuple[Change, ...]
     problem: str  # "" if there is none
 
 
@@ -188,7 +553,7 @@ def read_patch(diff: bytes) -> Patch:
 
     A path that is not UTF-8 holds surrogate escapes. Of a diff with a problem, git may touch more than is named.
     """
-    changes: list[Change] = []
+    changes: List[Change] = []
     results = set()
     at = start = 0
     try:
@@ -205,7 +570,7 @@ def read_patch(diff: bytes) -> Patch:
     return Patch(tuple(changes), "")
 
 
-def _read_change(diff: bytes, at: int) -> tuple[Change, int]:
+def _read_change(diff: bytes, at: int) -> Tuple[Change, int]:
     """A change, and where the next one starts."""
     head = _HEADER.match(diff, at)
     if not head:
@@ -221,16 +586,16 @@ def _read_change(diff: bytes, at: int) -> tuple[Change, int]:
     return Change(paths, bool(head["deleted"]), _opaque(head)), at
 
 
-def _opaque(head: re.Match[bytes]) -> str:
+def _opaque(head: "re.Match[bytes]") -> str:
     """What of the file the diff does not show, or ""."""
     modes = (head[part] for part in ("added", "deleted", "old_mode", "new_mode", "mode"))
     hidden = [_OPAQUE_MODES[mode] for mode in modes if mode in _OPAQUE_MODES]
     if head["moved"] and not (head["mode"] or head["old_mode"]):
-        hidden.append("moved without its mode, so perhaps a symbolic link; take the diff with --no-renames")
+        hidden.append("moved without its mode, so perhaps a symbolic link; take the diff from change_diff.py")
     return next(iter(hidden), "a binary file whose content is left out" if head["stub"] else "")
 
 
-def _shape(head: re.Match[bytes]) -> str:
+def _shape(head: "re.Match[bytes]") -> str:
     """The letters of _SHAPE for the parts that are there."""
     body = head["minus"] or head["stub"] or head["binary"]
     # fmt: off
@@ -240,7 +605,7 @@ def _shape(head: re.Match[bytes]) -> str:
     return "".join(letter for letter, there in parts if there)
 
 
-def _names(head: re.Match[bytes]) -> tuple[bytes, bytes]:
+def _names(head: "re.Match[bytes]") -> Tuple[bytes, bytes]:
     """The old and the new name, after every line that holds one was found to be as git writes it."""
     names = head["names"]
     if head["moved"]:
@@ -257,7 +622,7 @@ def _names(head: re.Match[bytes]) -> tuple[bytes, bytes]:
     return old, new
 
 
-def _written(head: re.Match[bytes], old: bytes, new: bytes, quote_high: bool) -> dict[str, bytes]:
+def _written(head: "re.Match[bytes]", old: bytes, new: bytes, quote_high: bool) -> Dict[str, bytes]:
     """The lines of a header that hold names, as git writes them, by the group that found them."""
     a, b = _quoted(b"a/" + old, quote_high), _quoted(b"b/" + new, quote_high)
     minus, plus = (_NULL if head["added"] else a), (_NULL if head["deleted"] else b)
@@ -293,7 +658,7 @@ def _proper(name: bytes) -> bool:
     return printable and len(name) <= _LONGEST_NAME and not any(part in ("", ".", "..", ".git") for part in parts)
 
 
-def _read_hunks(diff: bytes, at: int, header: re.Match[bytes]) -> int:
+def _read_hunks(diff: bytes, at: int, header: "re.Match[bytes]") -> int:
     """Where the hunks end. They go forward; a file added or deleted has one, of a single side."""
     first = at
     old_end, shift = 1, 0  # the first old line that is still free; new lines minus old ones so far
@@ -314,7 +679,7 @@ def _read_hunks(diff: bytes, at: int, header: re.Match[bytes]) -> int:
     return at
 
 
-def _read_lines(diff: bytes, at: int, olds: int, news: int, goes_on: list[int]) -> int:
+def _read_lines(diff: bytes, at: int, olds: int, news: int, goes_on: List[int]) -> int:
     """Where the hunk ends that has so many old and new lines. A line that looks like a header is a line."""
     changed = False
     while olds or news:  # a count below 0 stays there, so that the loop meets a line that is none
@@ -346,402 +711,36 @@ def _length(line: bytes) -> int:
     return line[0] - (ord("A") - 1 if line[:1].isupper() else ord("a") - 27)
 
 
-# --- Part two, the decision: conditions on the diff and on what CI said ---------------------------
-
-
-class GateDecision(Enum):
-    """What may happen to the change. From the mildest; the worst outcome wins. Only PASS is true."""
-
-    PASS = "PASS"
-    FAIL = "FAIL"
-    BLOCK = "BLOCK"
-
-    def __bool__(self) -> bool:
-        return self is GateDecision.PASS
-
-
-PASS, FAIL, BLOCK = GateDecision
-
-
-class GateResult(NamedTuple):
-    """The decision and all that led to it; true if it is PASS. Every reason is one printable line, its id first."""
-
-    decision: GateDecision
-    reasons: tuple[str, ...]
-    run_id: str  # the run that was expected
-    diff_hash: str | None
-    ci_conclusion: str | None
-
-    def __bool__(self) -> bool:
-        return bool(self.decision)
-
-
-# Whoever can write these can make CI, or this gate, say anything.
-# fmt: off
-DENIED = (
-    ".github/**", ".ci/**", ".gitlab-ci.yml", "**/.git*", "**/.git/**", "**/action.yml", "**/action.yaml",
-    "**/CODEOWNERS", ".pre-commit-*.yaml", "**/ci_gate.py", "**/verdict_contract.py", "**/verdict_check.py",
-    "**/review_gate.py", "**/final_message.py", "**/reviewer_process.py", "**/prompt_guard.py", "**/hooks/pre-push",
-    # What Python may load instead of these files.
-    "**/verdict_contract*/**", "**/__pycache__/**", "**/*.pyc",
-    # Files that many CI systems, not all, read by default; and where LFS gets its content from.
-    ".gitlab/**", ".gitea/**", ".forgejo/**", ".circleci/**", ".buildkite/**", ".travis.yml", "**/Jenkinsfile*",
-    "azure-pipelines*.yml", "azure-pipelines*.yaml", ".azure-pipelines/**", "bitbucket-pipelines.yml", ".drone.*",
-    ".woodpecker*/**", ".woodpecker.y*ml", ".cirrus.*", "appveyor.yml", ".appveyor.yml", ".teamcity/**",
-    ".semaphore/**", "cloudbuild.y*ml", "cloudbuild.json", "buildspec*.y*ml", ".tekton/**", ".builds/**", ".build.yml",
-    ".pre-commit-*.yml", ".zuul.yaml", "zuul.d/**", ".harness/**", "circle.yml", "bitrise.yml", "wercker.yml",
-    "codefresh.yml", ".vsts-ci.yml", ".scrutinizer.yml", ".lfsconfig",
-)
-# fmt: on
-
-_WILDCARD = re.compile(r"(?:(?<=/)|\A)\*\*/|/\*\*\Z|\*\*|\*")
-_MEANS = {"**/": "(?:.*/)?", "/**": "(?:/.*)?", "**": ".*", "*": "[^/]*"}
-
-
-def _matcher(glob: str) -> Callable[[str], object]:
-    """What tells whether a whole path matches the glob."""
-    plain = map(re.escape, _WILDCARD.split(glob))
-    wild = [_MEANS[wildcard] for wildcard in _WILDCARD.findall(glob)]
-    return re.compile("".join(p + w for p, w in zip(plain, [*wild, ""])), re.DOTALL).fullmatch
-
-
-def _folded(text: str) -> str:
-    """The path or glob as file systems may compare it: HFS+ drops format characters, NTFS what its name ends in.
-
-    There a name ends at a colon, and blanks and dots before that do not count. Neither looks at case.
-    """
-    seen = "".join(c for c in text if unicodedata.category(c) != "Cf")
-    parts = (part.split(":")[0].rstrip(". ") for part in unicodedata.normalize("NFC", seen).split("/"))
-    return "/".join(parts).casefold()
-
-
-class _Facts(NamedTuple):
-    """All that the conditions look at."""
-
-    diff: object  # as it was given
-    diff_hash: str | None  # None: it has no bytes
-    patch: Patch
-    ledger_hash: object
-    ci_result: object  # as it was given
-    run_id: str
-    scope: tuple[str, ...] | None
-    denied: tuple[str, ...]
-
-    @property
-    def paths(self) -> list[str]:
-        return list(dict.fromkeys(path for change in self.patch.changes for path in change.paths))
-
-    @property
-    def result(self) -> Mapping[str, object] | None:
-        return self.ci_result if isinstance(self.ci_result, Mapping) else None
-
-    @property
-    def conclusion(self) -> object:
-        return self.result.get("conclusion") if self.result is not None else None
-
-
-class Condition(NamedTuple):
-    """A row of the decision. The id is public: reasons, tests and documents use it."""
-
-    id: str
-    outcome: GateDecision
-    when: str
-    holds: Callable[[_Facts], str]  # the values that make it hold, or ""
-
-
-_SHOWN_TEXT, _SHOWN = 200, 5  # characters of a value, and items of a reason
-
-
-def _shown(value: object) -> str:
-    """A value for a reason: text quoted, a number or bool as it is, both cut; of anything else its type."""
-    if isinstance(value, str):
-        return f'"{visible(value[:_SHOWN_TEXT])}"' + ("…" if len(value) > _SHOWN_TEXT else "")
-    if isinstance(value, (int, float)):
-        # Python refuses to write a large number in decimal digits.
-        text = hex(value) if isinstance(value, int) and abs(value) >> 64 else str(value)
-        return text[:_SHOWN_TEXT] + ("…" if len(text) > _SHOWN_TEXT else "")
-    return "nothing" if value is None else f"a {type(value).__name__}"
-
-
-def _as_id(value: object) -> str | None:
-    """An id as text; a number becomes its digits, and anything else is no id."""
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64:
-        return str(value)
-    return value if isinstance(value, str) else None
-
-
-def _some(items: Sequence[str]) -> str:
-    """The first few items, and how many there are beside."""
-    more = len(items) - _SHOWN
-    return ", ".join(items[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _wrong_hash(given: object, f: _Facts) -> str:
-    """What is wrong about a hash that has to be the diff's. Without a diff, only whether it is one at all."""
-    found = given.lower() if isinstance(given, str) and re.fullmatch("[0-9a-fA-F]{64}", given) else None
-    right = found is not None and f.diff_hash in (found, None)
-    return "" if right else f"{_shown(given)} is not the SHA-256 of this diff, {_shown(f.diff_hash)}"
-
-
-def _missing_diff(f: _Facts) -> str:
-    if not isinstance(f.diff, (str, bytes)):
-        return f"the diff is {_shown(f.diff)}"
-    return "the diff is not UTF-8" if f.diff_hash is None else "" if f.diff.strip() else "the diff is blank"
-
-
-def _other_run(f: _Facts) -> str:
-    run_id = f.result.get("run_id") if f.result is not None else f.run_id
-    return "" if _as_id(run_id) == f.run_id else f"{_shown(run_id)} is not the run {_shown(f.run_id)}"
-
-
-def _denied_paths(f: _Facts) -> str:
-    globs = [(glob, _matcher(_folded(glob))) for glob in f.denied]
-    paths = [(path, _folded(path)) for path in f.paths]
-    hits = {path: glob for path, folded in paths for glob, fits in globs if fits(folded)}
-    return _some([f"{_shown(path)} is {_shown(glob)}" for path, glob in hits.items()])
-
-
-def _outside_scope(f: _Facts) -> str:
-    fits = [_matcher(glob) for glob in f.scope or ()]
-    outside = [_shown(path) for path in f.paths if f.scope is not None and not any(fit(path) for fit in fits)]
-    return (
-        f"{_some(outside)} outside {_some([_shown(glob) for glob in f.scope or ()]) or 'an empty scope'}"
-        if outside
-        else ""
-    )
-
-
-def _no_evidence(f: _Facts) -> str:
-    if f.result is None or (isinstance(f.conclusion, str) and f.conclusion in _EVIDENCE):
-        return ""
-    detail = f.result.get("detail")
-    why = f": {visible(detail[:1000])}" if isinstance(detail, str) else ""
-    return f"the conclusion is {_shown(f.conclusion)}{why}"
-
-
-def _concluded(f: _Facts, outcome: GateDecision) -> str:
-    told = f.result or {}
-    if not isinstance(f.conclusion, str) or _EVIDENCE.get(f.conclusion) is not outcome:
-        return ""
-    run_id, diff_hash = (_shown(told.get(key)) for key in ("run_id", "diff_hash"))
-    return f"run {run_id} concluded {_shown(f.conclusion)} on the diff {diff_hash}"
-
-
-_EVIDENCE = {"success": PASS, "failure": FAIL, "timed_out": FAIL}
-
-# fmt: off
-CONDITIONS = (
-    Condition("no-diff", BLOCK, "the diff is missing, not text, or blank",
-              _missing_diff),
-    Condition("ledger", BLOCK, "the ledger hash is missing or is not this diff's",
-              lambda f: _wrong_hash(f.ledger_hash, f)),
-    Condition("no-result", BLOCK, "there is no CI result, or it is not a mapping",
-              lambda f: f"the CI result is {_shown(f.ci_result)}, and no mapping" if f.result is None else ""),
-    Condition("other-run", BLOCK, "the result's `run_id` is missing or is not the expected run",
-              _other_run),
-    Condition("other-diff", BLOCK, "the result's `diff_hash` is missing or is not this diff's",
-              lambda f: _wrong_hash(f.result.get("diff_hash"), f) if f.result is not None else ""),
-    Condition("unreadable-diff", BLOCK, "the diff is not, to its last line, what `git diff` writes",
-              lambda f: f.patch.problem and f"{f.patch.problem}; take the diff from: {GIT_DIFF}"),
-    Condition("denied-path", BLOCK, "it touches a path that judges it: `DENIED`, and `denied` of the call",
-              _denied_paths),
-    Condition("out-of-scope", BLOCK, "a scope is given, and it touches a path outside",
-              _outside_scope),
-    Condition("opaque-content", BLOCK,
-              "it leaves content out: a binary stub, a submodule, a symbolic link, a bare rename or copy",
-              lambda f: _some([f"{_shown(c.paths[-1])} is {c.opaque}" for c in f.patch.changes if c.opaque])),
-    Condition("passed", PASS, "the conclusion is `success`",
-              lambda f: _concluded(f, PASS)),
-    Condition("failed", FAIL, "the conclusion is `failure` or `timed_out`",
-              lambda f: _concluded(f, FAIL)),
-    Condition("no-evidence", BLOCK, "there is any other conclusion, or none",
-              _no_evidence),
-)
-# fmt: on
-GIT_DIFF = (
-    "git diff --no-ext-diff --no-color --no-textconv --no-relative --no-renames --ignore-submodules=none"
-    " --src-prefix=a/ --dst-prefix=b/ --merge-base BASE HEAD"
-)
-
-
-def evaluate_verdict(
-    *,
-    candidate_diff: object,
-    ledger_hash: object,
-    ci_result: object,
-    expected_run_id: str,
-    allowed_scope: Iterable[str] | None = None,
-    denied: Iterable[str] = (),
-) -> GateResult:
-    """Decide on a diff by CI's result for it; every one of CONDITIONS is looked at, and the worst outcome wins.
-
-    candidate_diff: bytes, or text (UTF-8, with surrogateescape), of GIT_DIFF. ledger_hash: the SHA-256, in hex, of the
-    diff that was signed off. ci_result: a mapping with run_id, diff_hash and conclusion. These two have to come from
-    where the model cannot write. allowed_scope: globs that all touched paths have to match; None: no limit. denied:
-    globs beside those of DENIED, in any case.
-    Raises CiGateError for an expected_run_id that is empty or no str, and for globs that are none; all else that is
-    wrong blocks.
-    """
-    data = _bytes(candidate_diff)
-    facts = _Facts(
-        diff=candidate_diff,
-        diff_hash=None if data is None else hashlib.sha256(data).hexdigest(),
-        patch=read_patch(data if data and data.strip() else b""),
-        ledger_hash=ledger_hash,
-        ci_result=ci_result,
-        run_id=_checked_id(expected_run_id),
-        scope=None if allowed_scope is None else _checked_globs("allowed_scope", allowed_scope),
-        denied=DENIED + _checked_globs("denied", denied),
-    )
-    held = [(condition, why) for condition in CONDITIONS for why in [condition.holds(facts)] if why]
-    decision = max((condition.outcome for condition, _ in held), key=list(GateDecision).index)
-    reasons = (f"{c.id}: {why}" for c, why in held if decision is PASS or c.outcome is not PASS)
-    conclusion = facts.conclusion if isinstance(facts.conclusion, str) else None
-    return GateResult(decision, tuple(reasons), facts.run_id, facts.diff_hash, conclusion)
-
-
-def _bytes(diff: object) -> bytes | None:
-    """The diff's bytes; None for what has none."""
-    try:
-        data = diff.encode("utf-8", "surrogateescape") if isinstance(diff, str) else diff
-    except UnicodeEncodeError:
-        return None
-    return data if isinstance(data, bytes) else None
-
-
-def _checked_id(run_id: object) -> str:
-    if not isinstance(run_id, str) or not run_id.strip():
-        raise CiGateError("the expected run id is a str that is not empty")
-    return run_id
-
-
-def _checked_texts(name: str, texts: object) -> tuple[str, ...]:
-    if isinstance(texts, (str, bytes, Mapping)) or not isinstance(texts, Iterable):
-        raise CiGateError(f"{name} is a list of str, not {_shown(texts)}")
-    found = tuple(texts)
-    if not all(isinstance(text, str) and text for text in found):
-        raise CiGateError(f"{name} holds something else than str, or an empty one")
-    return found
-
-
-def _checked_globs(name: str, globs: object) -> tuple[str, ...]:
-    found = _checked_texts(name, globs)
-    never = [glob for glob in found if {"", ".", ".."} & set(glob.split("/"))]
-    if never:
-        raise CiGateError(f"{name}: no path can match {_shown(never[0])}, as it has an empty, . or .. part")
-    return found
-
-
-def ci_result_from_jobs(
-    payload: object, *, head_sha: str, run_id: str, required: Iterable[str], diff_hash: str | None
-) -> dict[str, object]:
-    """The CI result for evaluate_verdict out of GitHub's "list jobs for a workflow run" (filter=latest), as it comes.
-
-    Not out of check runs, which any job that may write checks can create.
-    payload: that object, or a list of such pages. Jobs of another run or head do not count; each name in required has
-    to be there once, completed. The conclusion is None unless all of them ended in success, failure or timed_out, no
-    page is missing, and no two overlap; detail then says why. Nothing here ties head_sha to the diff: that is the
-    caller's claim.
-    Raises CiGateError for a head_sha that is no full hex id, an empty or non-str run_id, and a required that is empty
-    or holds anything but str.
-    """
-    if not isinstance(head_sha, str) or not re.fullmatch("(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})", head_sha):
-        raise CiGateError("head_sha is a full commit id in hex")
-    names, run_id = _checked_texts("required", required), _checked_id(run_id)
-    if not names:
-        raise CiGateError("required is empty: no job would have to pass")
-    listed = _listed(payload)
-    ours = [job for job in listed or () if _as_id(job.get("run_id")) == run_id and _is_head(job, head_sha)]
-    states = {name: _state([job for job in ours if job.get("name") == name]) for name in names}
-    lacking = [f"{_shown(name)} {state}" for name, state in states.items() if state not in _EVIDENCE]
-    problems = lacking if listed is not None else ["the list of jobs is cut off or malformed, or its pages overlap"]
-    worst = next((state for state in ("failure", "timed_out") if state in states.values()), "success")
-    conclusion = None if problems else worst
-    return {"run_id": run_id, "diff_hash": diff_hash, "conclusion": conclusion, "detail": _some(problems) or None}
-
-
-def _listed(payload: object) -> list[Mapping[str, object]] | None:
-    """All jobs of all pages; None unless they are jobs, as many as each page says, and none of them twice."""
-    jobs: list[Mapping[str, object]] = []
-    counts: list[object] = []
-    pages: list[object] = payload if isinstance(payload, list) else [payload]
-    for page in pages:
-        told: Mapping[str, object] = page if isinstance(page, Mapping) else {}
-        listed = told.get("jobs")
-        if not isinstance(listed, list) or not all(isinstance(job, Mapping) for job in listed):
-            return None
-        jobs += listed
-        counts.append(told.get("total_count"))
-    whole = all(type(count) is int and count == len(jobs) for count in counts)
-    return jobs if whole and not _overlap(jobs) else None
-
-
-def _overlap(jobs: Sequence[Mapping[str, object]]) -> bool:
-    """Whether a job is listed twice, which may hide that another is not listed: by id, or the same row without one."""
-    ids = [_as_id(job.get("id")) for job in jobs]
-    known = [job_id for job_id in ids if job_id is not None]
-    rows = [job for job, job_id in zip(jobs, ids) if job_id is None]
-    return len(set(known)) < len(known) or any(row in rows[:at] for at, row in enumerate(rows))
-
-
-def _is_head(job: Mapping[str, object], head_sha: str) -> bool:
-    head = job.get("head_sha")
-    return isinstance(head, str) and head.lower() == head_sha.lower()
-
-
-def _state(jobs: Sequence[Mapping[str, object]]) -> str:
-    """The conclusion of a job that is listed once and completed, else why it has none."""
-    if len(jobs) != 1:
-        return "is listed more than once" if jobs else "is missing"
-    status, conclusion = jobs[0].get("status"), jobs[0].get("conclusion")
-    if status != "completed":
-        return f"has the status {_shown(status)}"
-    return conclusion if isinstance(conclusion, str) and conclusion in _EVIDENCE else f"concluded {_shown(conclusion)}"
-
-
-def with_reviews(result: GateResult, verdicts: Iterable[str | None]) -> GateResult:
-    """The result after the reviewers, who can only lower it: a PASS takes APPROVE from all of them, at least one.
-
-    verdicts: as verdict_contract reads them. Any REQUEST_CHANGES makes FAIL of a PASS, anything else BLOCK; FAIL and
-    BLOCK stay. Raises CiGateError for a result that is none, and for verdicts that are no list.
-    """
-    if not isinstance(result, GateResult) or isinstance(verdicts, (str, bytes)) or not isinstance(verdicts, Iterable):
-        raise CiGateError("with_reviews takes a GateResult and a list of verdicts")
-    heard = list(verdicts)
-    verdict = contract.combine(heard)
-    reviewed = {contract.APPROVE: PASS, contract.REQUEST_CHANGES: FAIL}.get(str(verdict), BLOCK)
-    reason = f"reviews: {verdict or 'nothing stated'}, {heard.count(contract.APPROVE)} of {len(heard)} approve"
-    decision = reviewed if result.decision is PASS else result.decision
-    return result._replace(decision=decision, reasons=(*result.reasons, reason))
-
-
-# --- Part three, the proposer: advice on a decision that has been made ----------------------------
+# --- The proposer: advice on a decision that has been made ----------------------------------------
 #
 # Nothing from here on makes or changes a GateResult. What a model replies is read as data, for two
 # keys, and becomes plain text.
 
 
-@dataclass(frozen=True)
-class FixProposal:
+class _Advice(NamedTuple):
+    hint: str
+    suggestions: Tuple[str, ...]
+
+
+class FixProposal(_Advice):
     """Advice on a change that did not pass: a hint, and suggestions in order. False if there is neither.
 
     Raises CiGateError for a hint that is no str, and for suggestions that are no list of str.
     """
 
-    hint: str = ""
-    suggestions: Sequence[str] | None = None  # a tuple, once it is made
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.hint, str):
+    def __new__(cls, hint: str = "", suggestions: Optional[Iterable[str]] = None) -> "FixProposal":  # noqa: D102, PYI034
+        if not isinstance(hint, str):
             raise CiGateError("a hint is a str")
-        object.__setattr__(self, "suggestions", _checked_texts("suggestions", self.suggestions or ()))
+        return super().__new__(cls, hint, _checked_texts("suggestions", suggestions or ()))
 
     def __bool__(self) -> bool:
         return bool(self.hint or self.suggestions)
 
     def as_hint(self) -> str:
         """The hint, then the suggestions with their numbers, a line for each."""
-        numbered = (f"{number}. {text}" for number, text in enumerate(self.suggestions or (), 1))
+        numbered = (f"{number}. {text}" for number, text in enumerate(self.suggestions, 1))
         return "\n".join(filter(None, [self.hint, *numbered]))
 
 
@@ -763,7 +762,7 @@ class FixProposer:
     """
 
     def __init__(
-        self, invoke: Invoke | None = None, *, model: object = None, config: object = None, system: str = _SYSTEM
+        self, invoke: Optional[Invoke] = None, *, model: object = None, config: object = None, system: str = _SYSTEM
     ) -> None:
         self._invoke, self._model, self._config, self._system = invoke, model, config, system
 
@@ -812,7 +811,7 @@ def _read_reply(text: object) -> FixProposal:
     return FixProposal(_plain(found.get("hint")), list(filter(None, map(_plain, items))))
 
 
-def _find_object(text: str) -> dict[str, object]:
+def _find_object(text: str) -> Dict[str, object]:
     """The JSON object that is the text, or stands in its first fenced block, or in its first balanced braces."""
     fenced = _FENCED.search(text)
     for candidate in (text, fenced[1] if fenced else "", _balanced(text)):
@@ -846,70 +845,24 @@ def _plain(value: object) -> str:
 
 
 def propose_for_failure(
-    *,
-    candidate_diff: object,
-    ledger_hash: object,
-    ci_result: object,
-    expected_run_id: str,
-    allowed_scope: Iterable[str] | None = None,
-    denied: Iterable[str] = (),
-    proposer: FixProposer | None = None,
-    state: object = None,
-) -> tuple[GateResult, FixProposal]:
+    *, proposer: Optional[FixProposer] = None, state: object = None, **call: Any
+) -> Tuple[GateResult, FixProposal]:
     """evaluate_verdict of the same arguments, and then a proposal on its result: empty on PASS or without a proposer.
 
     Raises CiGateError as evaluate_verdict does.
     """
-    result = evaluate_verdict(
-        candidate_diff=candidate_diff,
-        ledger_hash=ledger_hash,
-        ci_result=ci_result,
-        expected_run_id=expected_run_id,
-        allowed_scope=allowed_scope,
-        denied=denied,
-    )
+    result = evaluate_verdict(**call)
     return result, proposer.propose(result, state) if proposer is not None else FixProposal()
 
 
 def build_fix_advisor(
-    invoke: Invoke | None = None, *, model: object = None, config: object = None, system: str = _SYSTEM
+    invoke: Optional[Invoke] = None, *, model: object = None, config: object = None, system: str = _SYSTEM
 ) -> Callable[..., str]:
     """The advise of a FixProposer made of these arguments."""
     return FixProposer(invoke, model=model, config=config, system=system).advise
 
 
 _KEPT_FROM_COMMANDS = ("ACTIONS_", "GH_", "GITHUB_", "GIT_")  # with these a child speaks to CI and git as the job does
-
-
-class _Interrupts:
-    """SIGINT and SIGTERM as a KeyboardInterrupt, once, and none while held, as during the start of a command."""
-
-    number = 0  # of the first that came
-    held = False
-
-    def install(self) -> None:
-        """Handle them, but for one that was ignored from the start, as nohup does."""
-        self.number = 0
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self.arrive)
-        if hasattr(signal, "SIGCHLD"):
-            # Where it is ignored, the status of a child is lost, and subprocess says 0.
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-
-    def arrive(self, number: int, _: object) -> None:
-        first, self.number = not self.number, self.number or number
-        if first and not self.held:
-            raise KeyboardInterrupt
-
-    def release(self) -> None:
-        """Hold back no longer, and raise what was."""
-        self.held = False
-        if self.number:
-            raise KeyboardInterrupt
-
-
-_INTERRUPTS = _Interrupts()
 
 
 class CommandInvoke:
@@ -929,22 +882,20 @@ class CommandInvoke:
         with TemporaryDirectory() as folder, TemporaryFile() as asked, TemporaryFile() as said:
             asked.write(prompt.encode("utf-8", "backslashreplace"))
             asked.seek(0)
-            process = None
-            try:
-                _INTERRUPTS.held = True
-                process = self._start(asked, said, folder)
-                _INTERRUPTS.release()
-                status = process.wait(self._timeout)
-            finally:
-                _INTERRUPTS.held = False
-                if process:
-                    _end(process)
+            with ThreadPoolExecutor(
+                1
+            ) as pool:  # a signal interrupts this thread, and so never the start of the command
+                started = pool.submit(self._start, asked, said, folder)
+                try:
+                    status = started.result().wait(self._timeout)
+                finally:
+                    _end(started.result())
             if status:
                 raise subprocess.CalledProcessError(status, self._command)
             said.seek(0)
             return SimpleNamespace(text=said.read(4 * _REPLY_LIMIT).decode("utf-8", "replace"))
 
-    def _start(self, stdin: IO[bytes], stdout: IO[bytes], folder: str) -> subprocess.Popen[bytes]:
+    def _start(self, stdin: IO[bytes], stdout: IO[bytes], folder: str) -> "subprocess.Popen[bytes]":
         environment = {name: value for name, value in os.environ.items() if not name.startswith(_KEPT_FROM_COMMANDS)}
         return subprocess.Popen(  # noqa: S602  (a shell command, and the user's own)
             self._command,
@@ -958,7 +909,7 @@ class CommandInvoke:
         )
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: "subprocess.Popen[bytes]") -> None:
     """End the command and what it started, as far as that stayed in its process group (Windows: only the command)."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -970,108 +921,93 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 # --- The command ----------------------------------------------------------------------------------
 
 _EXIT_CODES = {PASS: 0, FAIL: 3, BLOCK: 4}
-_UNREADABLE, _USAGE = 1, 2
-_FILE_LIMIT = 64 << 20
 _PROPOSER_TIMEOUT = 600.0
 
 
-class _CannotRead(Exception):
-    """The text is the path and the reason, fit to print."""
+def _unique(pairs: List[Tuple[str, object]]) -> Dict[str, object]:
+    """A JSON object, unless it has a key twice: one reader takes the first value, another the last."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return dict(pairs)
 
 
-def _read_file(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            content = file.read(_FILE_LIMIT + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise _CannotRead(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-    if len(content) > _FILE_LIMIT:
-        raise _CannotRead(f"{path}: larger than {_FILE_LIMIT >> 20} MiB")
-    return content
+def _no_number(name: str) -> object:
+    raise ValueError(f"{name} is no number of JSON's")
 
 
 def _read_json(path: str) -> object:
+    """The JSON in a file. Raises CannotRead."""
     try:
-        return json.loads(_read_file(path))
+        return json.loads(read_bytes(path), object_pairs_hook=_unique, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise _CannotRead(f"{path}: not JSON: {error}") from error
+        raise CannotRead(f"{path}: not JSON: {error}") from error
 
 
-def _complain(message: object) -> None:
-    """One line on stderr; without a stderr there is nobody to tell."""
-    try:
-        if sys.stderr:
-            print(f"ci_gate.py: {visible(str(message))}", file=sys.stderr)
-    except OSError:
-        pass
-
-
-class _Parser(argparse.ArgumentParser):
-    """An error is one line, with nothing in it that acts on a terminal or a log."""
-
-    def error(self, message: str) -> NoReturn:
-        _complain(f"{message} (--help shows the usage)")
-        self.exit(_USAGE)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="ci_gate.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=argparse.SUPPRESS,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--diff", metavar="FILE", required=True, help="the diff to decide on")
-    parser.add_argument("--ledger-hash", metavar="HEX", required=True, help="the SHA-256 of the diff signed off")
-    parser.add_argument("--run-id", metavar="ID", required=True, help="the run that has to have tested it")
-    evidence = parser.add_mutually_exclusive_group(required=True)
-    evidence.add_argument("--ci-result", metavar="FILE", help="JSON with run_id, diff_hash and conclusion")
-    evidence.add_argument("--jobs", metavar="FILE", help="JSON of GitHub's jobs of that run, or a list of its pages")
-    parser.add_argument("--head-sha", metavar="SHA", help="with --jobs: the commit that they have to have tested")
-    parser.add_argument("--require", metavar="NAME", nargs="+", action="extend", help="with --jobs: the names to pass")
-    parser.add_argument("--scope", metavar="GLOB", action="append", help="allow only paths that match one of these")
-    parser.add_argument("--deny", metavar="GLOB", action="append", default=[], help="allow no path that matches")
-    parser.add_argument("--review", metavar="REPORT", action="append", default=[], help="a reviewer's report")
-    parser.add_argument("--token", metavar="TOKEN", help="the token of the reports (without it: that of the diff)")
-    parser.add_argument("--propose", metavar="COMMAND", help="a model: reads a prompt on stdin, writes JSON to stdout")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
-    return parser
-
-
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace | None:
-    """The options; None for anything but a proper call, after saying what is wrong or what was asked for."""
-    parser = _parser()
-    try:
-        options = parser.parse_args(arguments)
-        if len({value is None for value in (options.jobs, options.head_sha, options.require)}) > 1:
-            parser.error("--jobs, --head-sha and --require go together")
-        for name, value in vars(options).items():
-            texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-            if not all(text.strip() for text in texts):  # such as "$RUN_ID", where it is not set
-                parser.error(f"--{name.replace('_', '-')} has an empty value")
-        if "-" in (options.diff, options.ci_result, options.jobs, *options.review):
-            parser.error("standard input is not read: name a file for -")
-        if options.token is not None and not options.review:
-            parser.error("--token is for --review")
-        contract.prompt_rule(options.token)
-    except ValueError as error:
-        _complain(f"--token: {error}")
-    except SystemExit:
-        pass
-    else:
-        return options
+def _twice(paths: Sequence[str]) -> Optional[str]:
+    """The first path that names a file which stands before it: the same device and inode, whatever it is called."""
+    seen = set()
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            continue  # and so it cannot be read either
+        if (status.st_dev, status.st_ino) in seen:
+            return path
+        seen.add((status.st_dev, status.st_ino))
     return None
 
 
+def _parser() -> Parser:
+    parser = Parser(_PROGRAM, USAGE)
+    for name in ("--diff", "--ledger-hash", "--run-id"):
+        parser.add_argument(name, required=True)
+    evidence = parser.add_mutually_exclusive_group(required=True)
+    evidence.add_argument("--ci-result")
+    evidence.add_argument("--jobs")
+    parser.add_argument("--require", nargs="+", action="extend")
+    parser.add_argument("--scope", action="append")
+    for name in ("--deny", "--review"):
+        parser.add_argument(name, action="append", default=[])
+    for name in ("--head-sha", "--token", "--propose"):
+        parser.add_argument(name)
+    parser.add_argument("--json", action="store_true")
+    return parser
+
+
+def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
+    """The options. Raises SystemExit for anything but a proper call, after saying what is wrong or was asked for."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if len({value is None for value in (options.jobs, options.head_sha, options.require)}) > 1:
+        parser.error("--jobs, --head-sha and --require go together")
+    for name, value in vars(options).items():
+        texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        if not all(text.strip() for text in texts):  # such as "$RUN_ID", where it is not set
+            parser.error(f"--{name.replace('_', '-')} has an empty value")
+    if "-" in (options.diff, options.ci_result, options.jobs, *options.review):
+        parser.error("standard input is not read: name a file for -")
+    if options.token is not None and not options.review:
+        parser.error("--token is for --review")
+    again = _twice(options.review)
+    if again is not None:
+        parser.error(f"--review names a file twice: {again}")
+    try:
+        contract.prompt_rule(options.token)
+    except ValueError as error:
+        parser.error(f"--token: {error}")
+    return options
+
+
 def _decide(options: argparse.Namespace) -> GateResult:
-    """The decision with the reviews. Raises _CannotRead, and CiGateError for options that are wrong."""
-    diff = _read_file(options.diff)
-    digest = hashlib.sha256(diff).hexdigest()
+    """The decision with the reviews. Raises CannotRead, and CiGateError for options that are wrong."""
+    diff = read_bytes(options.diff)
     if options.jobs is not None:
-        jobs = _read_json(options.jobs)
         ci_result: object = ci_result_from_jobs(
-            jobs, head_sha=options.head_sha, run_id=options.run_id, required=options.require, diff_hash=digest
+            _read_json(options.jobs),
+            head_sha=options.head_sha,
+            run_id=options.run_id,
+            required=options.require,
+            diff_hash=hashlib.sha256(diff).hexdigest(),
         )
     else:
         ci_result = _read_json(options.ci_result)
@@ -1083,70 +1019,41 @@ def _decide(options: argparse.Namespace) -> GateResult:
         allowed_scope=options.scope,
         denied=options.deny,
     )
-    reports = [_read_file(path).decode("utf-8", "replace") for path in options.review]
+    reports = [decode(read_bytes(path)) for path in options.review]
     token = options.token or contract.diff_token(diff)
     return with_reviews(result, [contract.find_verdict(report, token) for report in reports]) if reports else result
 
 
-def _print_text(result: GateResult, proposer: FixProposer) -> None:
-    """The decision, then the reasons, then the proposal; each line but the first has a prefix.
-
-    A command that is asked for the proposal may write to our output, or end us: what is decided is out before it runs.
-    """
-    print(result.decision.value, *(f"reason: {visible(reason)}" for reason in result.reasons), sep="\n", flush=True)
-    for line in proposer.advise(result).splitlines():
-        print(f"proposal: {visible(line)}")
-
-
 def _as_json(result: GateResult, proposal: FixProposal) -> str:
     """One object on one line, in ASCII; what would command a log is escaped once more."""
-    advice = {"hint": proposal.hint, "suggestions": proposal.suggestions} if proposal else None
+    advice = proposal._asdict() if proposal else None
     fields = {**result._asdict(), "decision": result.decision.value, "proposal": advice}
     return json.dumps({**fields, "exit_code": _EXIT_CODES[result.decision]}).replace("##", "#\\u0023")
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """The command. Returns the exit status.
+
+    Raises CannotRead for a file or an output, and SystemExit for a wrong call, after saying what is wrong. Sets what
+    SIGCHLD does, which only the main thread can.
+    """
+    if hasattr(signal, "SIGCHLD"):  # where it is ignored, the status of a child is lost, and subprocess says 0
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     options = _parse(arguments)
-    if options is None:
-        return _USAGE
     try:
         result = _decide(options)
-    except _CannotRead as error:
-        _complain(error)
-        return _UNREADABLE
     except CiGateError as error:
-        _complain(error)
-        return _USAGE
-    invoke = CommandInvoke(options.propose, _PROPOSER_TIMEOUT) if options.propose else None
-    proposer = FixProposer(invoke)
+        say(_PROGRAM, error)
+        return USAGE_ERROR
+    proposer = FixProposer(CommandInvoke(options.propose, _PROPOSER_TIMEOUT) if options.propose else None)
     if options.json:
-        print(_as_json(result, proposer.propose(result)))
+        show([_as_json(result, proposer.propose(result))])
     else:
-        _print_text(result, proposer)
+        # The command may write to our output, or end us: what is decided is out before it runs.
+        show([result.decision.value, *(f"reason: {visible(reason)}" for reason in result.reasons)])
+        show([f"proposal: {visible(line)}" for line in proposer.advise(result).splitlines()])
     return _EXIT_CODES[result.decision]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command. Returns the exit status; bad input and a closed output raise nothing.
-
-    Sets what SIGINT, SIGTERM and SIGCHLD do, which only the main thread can.
-    """
-    try:
-        _INTERRUPTS.install()
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")
-        code = _run(arguments)
-        if sys.stdout:
-            sys.stdout.flush()
-    except KeyboardInterrupt:
-        code = 128 + (_INTERRUPTS.number or signal.SIGINT)
-    except OSError as error:
-        _complain(f"standard output: {error.strerror}")
-        code = _UNREADABLE
-        # What is left in the buffer would fail again at shutdown, with a traceback and another status.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(_PROGRAM, main))

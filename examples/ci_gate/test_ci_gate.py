@@ -1,7 +1,5 @@
 """Tests of ci_gate.py. Run as they are; CI_GATE_ROUNDS=1000 searches longer for a patch that git reads otherwise."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json
@@ -15,16 +13,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
-from dataclasses import fields
 from importlib.util import cache_from_source
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from unittest import mock
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, HERE)
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, TOP]
 
 import ci_gate
 from ci_gate import (
@@ -46,6 +44,8 @@ from ci_gate import (
     read_patch,
     with_reviews,
 )
+
+import test_verdict_contract as testing
 
 ROUNDS = int(os.environ.get("CI_GATE_ROUNDS", "8"))
 MUTANTS = 40  # of each change
@@ -69,24 +69,20 @@ def sha(diff: str) -> str:
 
 def gate(diff: object = DIFF, **changes: object) -> GateResult:
     """evaluate_verdict of a call that passes, but for the changes; hashes follow the diff."""
+    return evaluate_verdict(**call_of(diff, **changes))
+
+
+def call_of(diff: object = DIFF, **changes: object) -> Dict[str, Any]:
     digest = sha(diff) if isinstance(diff, str) and "\ud800" not in diff else None
-    result: dict[str, object] = {"run_id": RUN, "diff_hash": digest, "conclusion": "success"}
+    result: Dict[str, object] = {"run_id": RUN, "diff_hash": digest, "conclusion": "success"}
     result.update((key, changes.pop(key)) for key in list(changes) if key in result)
     call = {"candidate_diff": diff, "ledger_hash": digest, "ci_result": result, "expected_run_id": RUN}
-    return evaluate_verdict(**{**call, **changes})  # type: ignore[arg-type]
+    return {**call, **changes}
 
 
-def ids(result: GateResult) -> list[str]:
+def ids(result: GateResult) -> List[str]:
     """Of the reasons."""
     return [reason.split(": ", 1)[0] for reason in result.reasons]
-
-
-def setUpModule() -> None:
-    """A shell starts what runs in the background with some signals ignored, and every child inherits that."""
-    for name in ("SIGHUP", "SIGINT", "SIGQUIT"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
 
 
 class ReplyOf:
@@ -99,7 +95,7 @@ class ReplyOf:
 # --- The decision ---------------------------------------------------------------------------------
 
 # What makes each condition hold, in a call that passes but for it. "extra" and "after" are added to the diff.
-ROWS: dict[str, dict[str, object]] = {
+ROWS: Dict[str, Dict[str, object]] = {
     "no-diff": {"diff": " \n"},
     "ledger": {"ledger_hash": ZEROS},
     "no-result": {"ci_result": None},
@@ -119,41 +115,18 @@ HIDES = {
     "no-result": {"other-run", "other-diff"} | CONCLUSIONS,
 }
 DOCUMENTED = (
-    "action_required",
-    "cancelled",
-    "failure",
-    "neutral",
-    "skipped",
-    "stale",
-    "startup_failure",
-    "success",
-    "timed_out",
-)
-JUNK: tuple[object, ...] = (
-    None,
-    True,
-    0,
-    -1,
-    1.5,
-    10**5000,
-    b"success",
-    "",
-    " ",
-    "\ud800",
-    "success\n",
-    "SUCCESS",
-    [],
-    ["success"],
-    {},
-    object(),
-)
+    "action_required", "cancelled", "failure", "neutral", "skipped", "stale", "startup_failure", "success", "timed_out",
+)  # fmt: skip
+JUNK: Tuple[object, ...] = (
+    None, True, 0, -1, 1.5, 10**5000, b"success", "", " ", "\ud800", "success\n", "SUCCESS", [], ["success"], {}, object(),
+)  # fmt: skip
 
 
 class DecisionTest(unittest.TestCase):
     """The table of conditions, and the arguments."""
 
     def hold(self, *rows: str) -> GateResult:
-        changes: dict[str, object] = {}
+        changes: Dict[str, object] = {}
         for row in rows:
             changes.update(ROWS[row])
         diff = changes.pop("diff", DIFF)
@@ -240,19 +213,8 @@ class DecisionTest(unittest.TestCase):
             with self.assertRaises(CiGateError):
                 gate(expected_run_id=run_id)
         for globs in (
-            "src/**",
-            b"src",
-            5,
-            {"src": 1},
-            ["src", 5],
-            [None],
-            [b"src"],
-            [""],
-            ["src/"],
-            ["/src"],
-            ["./a"],
-            ["../a"],
-        ):
+            "src/**", b"src", 5, {"src": 1}, ["src", 5], [None], [b"src"], [""], ["src/"], ["/src"], ["./a"], ["../a"],
+        ):  # fmt: skip
             for name in ("allowed_scope", "denied"):
                 with self.assertRaises(CiGateError, msg=(name, globs)):
                     gate(**{name: globs})
@@ -276,8 +238,7 @@ class DecisionTest(unittest.TestCase):
     def test_reasons_name_the_values_on_one_printable_line(self) -> None:
         reason = gate(run_id="7\n::warning::x ##[error] \x1b[2J").reasons[0]
         self.assertTrue(reason.isprintable())
-        self.assertNotIn("::", reason)
-        self.assertNotIn("##", reason)
+        self.assertNotIn("##[", reason)
         self.assertIn('"42"', reason)
         self.assertIn('"7\\n', reason)
 
@@ -330,6 +291,7 @@ class PathTest(unittest.TestCase):
             "docs/ci.md",
             "git/x",
             "xci_gate.py",
+            "a.husky/x",
         ):
             self.assertIs(PASS, gate(edit(path)).decision, path)
 
@@ -337,7 +299,9 @@ class PathTest(unittest.TestCase):
         for path in (
             "verdict_contract/__init__.py", "examples/verdict_contract/a/b.py", "verdict_contract.cpython-38.so", "json.pyc",
             "examples/__pycache__/verdict_contract.cpython-38.pyc", "examples/hooks/pre-push", "examples/review_gate.py",
-            "zuul.d/a.yaml", ".harness/a", "cloudbuild.json", ".lfsconfig",
+            "zuul.d/a.yaml", ".harness/a", "cloudbuild.json", ".lfsconfig", "tools/verdict/final_message/__init__.py", "reviewer_process.so",
+            "final_message.cpython-38-x86_64-linux-gnu.so", "lib/Prompt_Guard/a/b.py", "tools/verdict/task.md", "review.sh", "a/review.sh",
+            ".husky/pre-commit", "web/.husky/_/h", ".githooks/a", "ci/pre-push", "gate/change_diff.py", "change_diff/__init__.py",
         ):  # fmt: skip
             self.assertEqual(["denied-path"], ids(gate(edit(path))), path)
 
@@ -374,12 +338,12 @@ class PathTest(unittest.TestCase):
 # --- GitHub's jobs, and reviews -------------------------------------------------------------------
 
 
-def job(name: str = "test", conclusion: object = "success", **changes: object) -> dict[str, object]:
+def job(name: str = "test", conclusion: object = "success", **changes: object) -> Dict[str, object]:
     base = {"run_id": 42, "head_sha": HEAD, "name": name, "status": "completed", "conclusion": conclusion}
     return {**base, **changes}
 
 
-def page(*jobs: object, count: object = None) -> dict[str, object]:
+def page(*jobs: object, count: object = None) -> Dict[str, object]:
     return {"total_count": len(jobs) if count is None else count, "jobs": list(jobs)}
 
 
@@ -396,7 +360,11 @@ class JobsTest(unittest.TestCase):
 
     def test_conclusions(self) -> None:
         for conclusion in (*DOCUMENTED, *JUNK):
-            passed = conclusion if conclusion in ("success", "failure", "timed_out") else None
+            passed = (
+                conclusion
+                if isinstance(conclusion, str) and conclusion in ("success", "failure", "timed_out")
+                else None
+            )
             self.assertEqual(passed, conclude(page(job(conclusion=conclusion))), conclusion)
 
     def test_all_of_the_required_ones_have_to_end(self) -> None:
@@ -455,19 +423,14 @@ class JobsTest(unittest.TestCase):
         self.assertEqual("success", conclude(page(job(), job("lint"), job("lint", "failure"))))
 
     def test_malformed_lists(self) -> None:
-        shapes: list[object] = [{}, {"jobs": [job()]}, {"total_count": 1}, {"total_count": 1, "jobs": {"test": job()}}]
+        shapes: List[object] = [{}, {"jobs": [job()]}, {"total_count": 1}, {"total_count": 1, "jobs": {"test": job()}}]
         for payload in (*JUNK, *shapes, page(job(), 5), page(job(), None), [page(job()), None], [[page(job())]]):
             self.assertIsNone(conclude(payload), type(payload))
 
     def test_it_says_why(self) -> None:
-        result = ci_result_from_jobs(
-            page(job("a\n::x::")), head_sha=HEAD, run_id=RUN, required=["b"], diff_hash=sha(DIFF)
-        )
-        self.assertIn('"b" is missing', gate(ci_result=result).reasons[0])
-        result = ci_result_from_jobs(
-            page(job(), count=2), head_sha=HEAD, run_id=RUN, required=["test"], diff_hash=sha(DIFF)
-        )
-        self.assertIn("cut off", gate(ci_result=result).reasons[0])
+        for payload, why in ((page(job("a\n::x::")), '"test" is missing'), (page(job(), count=2), "cut off")):
+            result = ci_result_from_jobs(payload, head_sha=HEAD, run_id=RUN, required=["test"], diff_hash=sha(DIFF))
+            self.assertIn(why, gate(ci_result=result).reasons[0])
 
     def test_the_callers_mistakes_raise(self) -> None:
         good = {"head_sha": HEAD, "run_id": RUN, "required": ["test"]}
@@ -489,13 +452,7 @@ class ReviewTest(unittest.TestCase):
         words = ("APPROVE", "REQUEST_CHANGES", "AMBIGUOUS", None, "approve", 5)
         for count in range(4):
             for verdicts in itertools.product(words, repeat=count):
-                lowered = (
-                    PASS
-                    if verdicts and set(verdicts) == {"APPROVE"}
-                    else FAIL
-                    if "REQUEST_CHANGES" in verdicts
-                    else BLOCK
-                )
+                lowered = FAIL if "REQUEST_CHANGES" in verdicts else PASS if {*verdicts} == {"APPROVE"} else BLOCK
                 for conclusion, decision in results.items():
                     before = gate(conclusion=conclusion)
                     after = with_reviews(before, verdicts)  # type: ignore[arg-type]
@@ -528,7 +485,7 @@ class HostileReply:
         raise KeyError("text")
 
 
-HOSTILE: tuple[Callable[..., object], ...] = (
+HOSTILE: Tuple[Callable[..., object], ...] = (
     throwing,
     lambda: ReplyOf("{}"),
     lambda prompt, **_: None,
@@ -545,7 +502,7 @@ class ProposerTest(unittest.TestCase):
     """Advice, and nothing but advice."""
 
     def test_a_proposal_has_no_field_to_pass_with(self) -> None:
-        self.assertEqual(["hint", "suggestions"], [field.name for field in fields(FixProposal)])
+        self.assertEqual(("hint", "suggestions"), FixProposal._fields)
         with self.assertRaises(AttributeError):
             FixProposal("x").hint = "y"  # type: ignore[misc]
 
@@ -553,9 +510,7 @@ class ProposerTest(unittest.TestCase):
         self.assertEqual(FixProposal("a", ["b"]), FixProposal("a", ("b",)))
         self.assertEqual(FixProposal(), FixProposal("", []))
         self.assertNotEqual(FixProposal("a"), FixProposal("b"))
-        self.assertEqual(
-            [False, True, True], [bool(p) for p in (FixProposal(), FixProposal("a"), FixProposal("", ["b"]))]
-        )
+        self.assertEqual([False, True, True], [*map(bool, (FixProposal(), FixProposal("a"), FixProposal("", ["b"])))])
         self.assertEqual("a\n1. b\n2. c", FixProposal("a", ["b", "c"]).as_hint())
         self.assertEqual(("", "1. b"), (FixProposal().as_hint(), FixProposal("", ["b"]).as_hint()))
         for wrong in ((None,), (b"a",), ("a", "b"), ("a", [5]), ("a", 5)):
@@ -563,7 +518,7 @@ class ProposerTest(unittest.TestCase):
                 FixProposal(*wrong)
 
     def test_what_is_called_with_what(self) -> None:
-        calls: list[tuple[object, object, str]] = []
+        calls: List[Tuple[object, object, str]] = []
 
         def invoke(prompt: str, *, model: object, config: object) -> ReplyOf:
             calls.append((model, config, prompt))
@@ -609,8 +564,8 @@ class ProposerTest(unittest.TestCase):
             proposal_of(json.dumps({"hint": dirty, "suggestions": ["x\n y"]})),
         )
         large = proposal_of(json.dumps({"hint": "h" * 9000, "suggestions": ["s" * 9000] * 5}))
-        self.assertEqual((2000, 5), (len(large.hint), len(large.suggestions or ())))
-        self.assertEqual(20, len(proposal_of(json.dumps({"suggestions": ["s"] * 500})).suggestions or ()))
+        self.assertEqual((2000, 5), (len(large.hint), len(large.suggestions)))
+        self.assertEqual(20, len(proposal_of(json.dumps({"suggestions": ["s"] * 500})).suggestions))
         self.assertFalse(proposal_of(" " * 200_000 + '{"hint": "a"}'))
 
     def test_hostile_replies_give_an_empty_proposal(self) -> None:
@@ -633,23 +588,9 @@ class ProposerTest(unittest.TestCase):
 
     def test_random_replies_raise_nothing(self) -> None:
         pieces = (
-            '{"hint": "x"',
-            "}",
-            "{",
-            '"',
-            "\\",
-            "```\n",
-            "```json\n",
-            '"suggestions": ["a"]',
-            ",",
-            "[",
-            "]",
-            "\0",
-            "\ud800",
-            "é",
-            "1e999",
+            '{"hint": "x"', "}", "{", '"', "\\", "```\n", "```json\n", '"suggestions": ["a"]', ",", "[", "]", "\0", "\ud800", "é", "1e999",
             "null",
-        )
+        )  # fmt: skip
         rng = random.Random(1)
         found = Counter(bool(proposal_of("".join(rng.choices(pieces, k=rng.randrange(12))))) for _ in range(5000))
         self.assertTrue(found[True] and found[False], found)
@@ -671,16 +612,16 @@ class ProposerTest(unittest.TestCase):
                 self.assertEqual(alone, decide(conclusion, proposer=FixProposer(invoke))[0])
             self.assertEqual((alone, FixProposal()), decide(conclusion))
 
+
+@unittest.skipUnless(testing.POSIX, "needs a shell")
+class CommandInvokeTest(testing.Scratch):
+    """A model that is a command."""
+
     def test_a_command(self) -> None:
-        python = f'"{sys.executable}"'
-        says = CommandInvoke(
-            f"{python} -c \"import os, sys; print(os.listdir(), sys.stdin.read(), 'GITHUB_OUTPUT' in os.environ)\"", 60
-        )
-        os.environ["GITHUB_OUTPUT"] = "x"
-        try:
-            self.assertEqual("[] the prompt \\udcff False\n", says("the prompt \udcff").text)
-        finally:
-            del os.environ["GITHUB_OUTPUT"]
+        says = "import os, sys; print(os.listdir(), sys.stdin.read(), 'GITHUB_OUTPUT' in os.environ)"
+        with mock.patch.dict(os.environ, GITHUB_OUTPUT="x"):
+            said = CommandInvoke(shlex.join([*testing.PYTHON, "-c", says]), 60)("the prompt \udcff").text
+        self.assertEqual("[] the prompt \\udcff False\n", said)
         for command, error in (
             ("exit 3", subprocess.CalledProcessError),
             ("sleep 600 & sleep 600", subprocess.TimeoutExpired),
@@ -690,23 +631,20 @@ class ProposerTest(unittest.TestCase):
             self.assertFalse(FixProposer(CommandInvoke(command, 0.5)).propose(BAD))
 
     def test_what_a_command_leaves_behind_is_ended(self) -> None:
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
         for command in ("sleep 600 & echo", "sleep 600 & exit 1", "sleep 600 & wait"):
-            with tempfile.TemporaryDirectory() as folder:
-                pipe = os.path.join(folder, "pipe")
-                os.mkfifo(pipe)
-                reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-                FixProposer(CommandInvoke(f"exec 3>'{pipe}'; {command}", 2)).propose(BAD)
-                # The end of the pipe is seen when no process has it open any more.
-                self.assertTrue(select.select([reader], [], [], 60)[0], command)
-                self.assertEqual(b"", os.read(reader, 1))
-                os.close(reader)
+            reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            FixProposer(CommandInvoke(f"exec 3>{shlex.quote(str(pipe))}; {command}", 2)).propose(BAD)
+            # The end of the pipe is seen when no process has it open any more.
+            self.assertTrue(select.select([reader], [], [], 60)[0], command)
+            self.assertEqual(b"", os.read(reader, 1))
+            os.close(reader)
 
 
-def decide(conclusion: object = "success", **more: object) -> tuple[GateResult, FixProposal]:
+def decide(conclusion: object = "success", **more: Any) -> Tuple[GateResult, FixProposal]:
     """propose_for_failure of the call that gate makes."""
-    ci_result = {"run_id": RUN, "diff_hash": sha(DIFF), "conclusion": conclusion}
-    call = {"candidate_diff": DIFF, "ledger_hash": sha(DIFF), "ci_result": ci_result, "expected_run_id": RUN}
-    return propose_for_failure(**{**call, **more})  # type: ignore[arg-type]
+    return propose_for_failure(**call_of(conclusion=conclusion), **more)
 
 
 # --- The patch reader -----------------------------------------------------------------------------
@@ -867,7 +805,7 @@ UNREADABLE = {
 }  # fmt: skip
 
 
-def paths_of(diff: bytes) -> set[str]:
+def paths_of(diff: bytes) -> Set[str]:
     return {path for change in read_patch(diff).changes for path in change.paths}
 
 
@@ -886,19 +824,9 @@ class PatchTest(unittest.TestCase):
             self.assertIs(BLOCK, result.decision, fault)
             self.assertIn("unreadable-diff", ids(result), fault)
             self.assertRegex(
-                "\n".join(result.reasons), r"(?m)^unreadable-diff: line \d+: .*; take the diff from: git diff "
+                "\n".join(result.reasons),
+                r"(?m)^unreadable-diff: line \d+: .*; take the diff from: change_diff\.py BASE ",
             )
-
-    def test_git_takes_some_of_it_for_another_file(self) -> None:
-        """So that the refusals above have a reason, with the git at hand."""
-        with closing(Repository()) as repository:
-            repository.commit("base", {b"x": b"old\n", VICTIM.encode(): b"old\n"})
-            taken = []
-            for fault, diff in UNREADABLE.items():
-                repository.check_out("base")
-                taken += [fault] if VICTIM in repository.apply(diff.encode())[1] else []
-        self.assertIn("another name in both", taken)
-        self.assertIn("a plain diff after", taken)
 
     def test_the_line_is_named(self) -> None:
         self.assertEqual("line 8: this begins no file as git diff does", read_patch((GOOD + "x\n").encode()).problem)
@@ -917,8 +845,8 @@ class PatchTest(unittest.TestCase):
             (NEW.replace("100644", "120000"), "symbolic link"),
             (GONE.replace("100644", "160000"), "submodule"),
             (GOOD.replace("100644", "160000"), "submodule"),
-            (MOVE, "--no-renames"),
-            (MOVE.replace("rename", "copy"), "--no-renames"),
+            (MOVE, "change_diff.py"),
+            (MOVE.replace("rename", "copy"), "change_diff.py"),
         ):
             self.assertEqual(["opaque-content"], ids(gate(diff)), diff)
             self.assertIn(why, gate(diff).reasons[0])
@@ -928,40 +856,22 @@ class PatchTest(unittest.TestCase):
 
 
 class Repository:
-    """A scratch repository in a folder of its own, for git as it comes, whatever the user has set."""
+    """A scratch repository in a folder of its own."""
 
-    def __init__(self) -> None:
-        self.top = tempfile.mkdtemp()
-        self.folder = os.path.join(self.top, "repository")
-        base = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        self.environment = {
-            **base,
-            **who,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "LC_ALL": "C",
-            "HOME": self.top,
-        }
-        self.git("init", "-q", self.folder, folder=self.top)
+    def __init__(self, top: Path) -> None:
+        self.top, self.folder = top, top / "repository"
+        self.git("init", "-q", self.folder, folder=top)
         self.git("config", "core.precomposeUnicode", "false")
 
-    def close(self) -> None:
-        shutil.rmtree(self.top)
+    def git(self, *arguments: Any, given: bytes = b"", folder: Optional[Path] = None) -> str:
+        return testing.git(folder or self.folder, *arguments, input=given, env=testing.clean_environment(LC_ALL="C"))
 
-    def run(self, *arguments: str, given: bytes = b"", folder: str = "") -> subprocess.CompletedProcess[bytes]:
-        command = ["git", *arguments]
-        return subprocess.run(
-            command, input=given, cwd=folder or self.folder, env=self.environment, capture_output=True, check=False
-        )
+    def diff(self, *arguments: str, settings: Sequence[str] = ()) -> bytes:
+        out = self.folder / ".git" / "out"
+        self.git(*settings, "diff", f"--output={out}", *arguments)
+        return out.read_bytes()
 
-    def git(self, *arguments: str, given: bytes = b"", folder: str = "") -> bytes:
-        ended = self.run(*arguments, given=given, folder=folder)
-        if ended.returncode:
-            raise AssertionError((arguments, ended.stderr))
-        return ended.stdout
-
-    def commit(self, branch: str, tree: Mapping[bytes, bytes | tuple[bytes, bytes]]) -> None:
+    def commit(self, branch: str, tree: Mapping[bytes, Union[bytes, Tuple[bytes, bytes]]]) -> None:
         """Store a tree of path: content, or path: (mode, content)."""
         lines = [b"commit refs/heads/%s\ncommitter a <a> 0 +0000\ndata 0\ndeleteall\n" % branch.encode()]
         for path, entry in tree.items():
@@ -977,20 +887,27 @@ class Repository:
         self.git("read-tree", "--reset", "-u", branch)
         self.git("clean", "-ffdxq")
 
-    def changed(self) -> set[str]:
+    def changed(self) -> Set[str]:
         """The paths that are not as in the index, and whatever appeared beside the repository."""
-        status = self.git("status", "-z", "--porcelain", "--no-renames", "--untracked-files=all", "--ignored")
-        entries = (entry[3:] for entry in status.split(b"\0") if entry and entry[1:2] != b" ")
-        return {entry.decode("utf-8", "surrogateescape") for entry in entries} | {*os.listdir(self.top)} - {
-            "repository"
-        }
+        told = os.fsencode(self.git("ls-files", "-t", "-z", "--modified", "--others")).decode(
+            "utf-8", "surrogateescape"
+        )
+        return {entry[2:] for entry in told.split("\0") if entry} | {*os.listdir(self.top)} - {"repository"}
 
-    def apply(self, diff: bytes) -> tuple[bool, set[str]]:
+    def apply(self, diff: bytes) -> Tuple[bool, Set[str]]:
         """Whether git apply takes the diff in the folder as it is, and what that changes: git may stop in the middle."""
-        taken = self.run("apply", "-", given=diff).returncode == 0
-        return taken, self.changed()
+        try:
+            self.git("apply", "-", given=diff)
+        except AssertionError:
+            return False, self.changed()
+        return True, self.changed()
 
 
+CHANGE_DIFF = os.path.join(TOP, "examples", "gate", "change_diff.py")
+COMMAND = (
+    "--no-textconv", "--no-ext-diff", "--no-color", "--no-renames", "--no-relative", "--ignore-submodules=none", "--src-prefix=a/",
+    "--dst-prefix=b/",
+)  # fmt: skip
 NAMES = (
     b"a", b"b.txt", b"dir/c", b"dir/sub/d e", b"dir/sub/f", b"x b/y", b"x b/x b/y", b" lead", b"trail ", b"a/a", b"b/b", b"b/a",
     "\u00e9t\u00e9".encode(), "\u65e5 \u672c/\u8a9e".encode(), b'q"uote', b"back\\slash", b'"', b"-dash", b"dev/null", b"+++ b/x",
@@ -1007,16 +924,10 @@ OPTIONS = (
     ("--patience", "-U2"), ("--histogram", "-W"), ("--inter-hunk-context=5",), ("-D",), ("--text",), ("--abbrev=4",), ("-O/dev/null",),
 )  # fmt: skip
 SETTINGS = (
-    "core.quotePath=false",
-    "diff.suppressBlankEmpty=true",
-    "core.abbrev=40",
-    "diff.noPrefix=true",
-    "diff.mnemonicPrefix=true",
-    "a.b=c",
-)
-COMMAND = tuple(ci_gate.GIT_DIFF.split()[2:-3])  # without --merge-base BASE HEAD, as these have no history
+    "core.quotePath=false", "diff.suppressBlankEmpty=true", "core.abbrev=40", "diff.noPrefix=true", "diff.mnemonicPrefix=true", "a.b=c",
+)  # fmt: skip
 
-Tree = dict  # of path: (mode, content)
+Tree = Dict[bytes, Tuple[bytes, bytes]]  # of path: (mode, content)
 
 
 def random_content(rng: random.Random) -> bytes:
@@ -1039,17 +950,17 @@ def edited(rng: random.Random, content: bytes) -> bytes:
     return text[:-1] if rng.random() < 0.1 else text
 
 
-def put(tree: Tree[bytes, tuple[bytes, bytes]], path: bytes, entry: tuple[bytes, bytes]) -> None:
+def put(tree: Tree, path: bytes, entry: Tuple[bytes, bytes]) -> None:
     """Unless a file stands where a folder has to be, or the reverse."""
     parents = {path[:at] for at in range(len(path)) if path[at : at + 1] == b"/"}
     if not parents & tree.keys() and not any(other.startswith(path + b"/") for other in tree):
         tree[path] = entry
 
 
-def random_trees(rng: random.Random) -> tuple[Tree[bytes, tuple[bytes, bytes]], Tree[bytes, tuple[bytes, bytes]]]:
+def random_trees(rng: random.Random) -> Tuple[Tree, Tree]:
     """A tree, and what a change makes of it."""
     names = NAMES if rng.random() < 0.2 else NAMES[:-3]
-    old: Tree[bytes, tuple[bytes, bytes]] = {VICTIM.encode(): (b"100644", b"old\n")}
+    old: Tree = {VICTIM.encode(): (b"100644", b"old\n")}
     for path in rng.sample(names, rng.randrange(2, 8)):
         put(old, path, (rng.choice((b"100644", b"100644", b"100755")), random_content(rng)))
     new = dict(old)
@@ -1096,7 +1007,7 @@ def mutant(rng: random.Random, diff: bytes, other: bytes) -> bytes:
 
 
 def on_lines(
-    change: Callable[[random.Random, list[bytes], int], None],
+    change: Callable[[random.Random, List[bytes], int], None],
 ) -> Callable[[random.Random, bytes, bytes], bytes]:
     """A mutation that works on the lines and the index of one of them, mostly of a header."""
 
@@ -1110,27 +1021,27 @@ def on_lines(
     return mutate
 
 
-def drop(rng: random.Random, lines: list[bytes], at: int) -> None:
+def drop(rng: random.Random, lines: List[bytes], at: int) -> None:
     del lines[at]
 
 
-def double(rng: random.Random, lines: list[bytes], at: int) -> None:
+def double(rng: random.Random, lines: List[bytes], at: int) -> None:
     lines.insert(at, lines[at])
 
 
-def swap(rng: random.Random, lines: list[bytes], at: int) -> None:
+def swap(rng: random.Random, lines: List[bytes], at: int) -> None:
     lines[at - 1], lines[at] = lines[at], lines[at - 1]
 
 
-def move(rng: random.Random, lines: list[bytes], at: int) -> None:
+def move(rng: random.Random, lines: List[bytes], at: int) -> None:
     lines.insert(rng.randrange(len(lines)), lines.pop(at))
 
 
-def insert_block(rng: random.Random, lines: list[bytes], at: int) -> None:
+def insert_block(rng: random.Random, lines: List[bytes], at: int) -> None:
     lines.insert(rng.choice((at, 0, len(lines))), rng.choice(BLOCKS).encode())
 
 
-def rename(rng: random.Random, lines: list[bytes], at: int) -> None:
+def rename(rng: random.Random, lines: List[bytes], at: int) -> None:
     """Put another name into one line, or into all that hold the same."""
     name = re.search(rb'(?:[ab]/|from |to )([^\n\t"]+)', lines[at])
     if name:
@@ -1141,19 +1052,17 @@ def rename(rng: random.Random, lines: list[bytes], at: int) -> None:
         lines[:] = [line.replace(name[1], other) if everywhere or n == at else line for n, line in enumerate(lines)]
 
 
-def prefix(rng: random.Random, lines: list[bytes], at: int) -> None:
-    old, new = (
-        rng.choice((b"a/", b"b/", b"/dev/null")),
-        rng.choice((b"", b"i/", b"a//", b"b/", b"/", b"../", b"a/./", b"/dev/null", b"a/victim")),
-    )
+def prefix(rng: random.Random, lines: List[bytes], at: int) -> None:
+    old = rng.choice((b"a/", b"b/", b"/dev/null"))
+    new = rng.choice((b"", b"i/", b"a//", b"b/", b"/", b"../", b"a/./", b"/dev/null", b"a/victim"))
     lines[at] = lines[at].replace(old, new, rng.choice((1, 2)))
 
 
-def quote(rng: random.Random, lines: list[bytes], at: int) -> None:
+def quote(rng: random.Random, lines: List[bytes], at: int) -> None:
     lines[at] = re.sub(rb"([ab]/[^ \n\t]+)", rb'"\1"', lines[at])
 
 
-def count(rng: random.Random, lines: list[bytes], at: int) -> None:
+def count(rng: random.Random, lines: List[bytes], at: int) -> None:
     numbers = list(re.finditer(rb"\d+", lines[at]))
     if numbers:
         number = rng.choice(numbers)
@@ -1161,12 +1070,12 @@ def count(rng: random.Random, lines: list[bytes], at: int) -> None:
         lines[at] = lines[at][: number.start()] + changed + lines[at][number.end() :]
 
 
-def bit(rng: random.Random, lines: list[bytes], at: int) -> None:
+def bit(rng: random.Random, lines: List[bytes], at: int) -> None:
     where = rng.randrange(len(lines[at]) + 1)
     lines[at] = lines[at][:where] + rng.choice(BITS) + lines[at][where + rng.randrange(2) :]
 
 
-def content(rng: random.Random, lines: list[bytes], at: int) -> None:
+def content(rng: random.Random, lines: List[bytes], at: int) -> None:
     """A content line that looks like a header, or is another."""
     changed = [n for n, line in enumerate(lines) if line[:1] in b"+- "]
     if changed:
@@ -1189,123 +1098,83 @@ def cut(rng: random.Random, diff: bytes, _: bytes) -> bytes:
     return rng.choice((diff[:-1], diff[: rng.randrange(len(diff) + 1)], diff.replace(b"\n", b"\r\n")))
 
 
-MUTATIONS = (
-    *map(
-        on_lines,
-        (
-            drop,
-            double,
-            swap,
-            move,
-            insert_block,
-            insert_block,
-            rename,
-            rename,
-            prefix,
-            quote,
-            count,
-            bit,
-            bit,
-            content,
-            content,
-        ),
-    ),
-    byte,
-    splice,
-    cut,
-)
+LINE_MUTATIONS = (
+    drop, double, swap, move, insert_block, insert_block, rename, rename, prefix, quote, count, bit, bit, content, content,
+)  # fmt: skip
+MUTATIONS = (*map(on_lines, LINE_MUTATIONS), byte, splice, cut)
 
 
-class GitTest(unittest.TestCase):
+@testing.NEEDS_GIT
+class GitTest(testing.Scratch):
     """Ordinary changes are read as they are, and no patch that is read touches more than it names."""
 
-    def documented(
-        self, repository: Repository, base: str, head: str, **more: str
-    ) -> subprocess.CompletedProcess[bytes]:
-        """The documented command, with settings that hide things."""
-        settings = ("diff.relative=true", "diff.ignoreSubmodules=all", "diff.renames=copies", "diff.noPrefix=true")
-        command = ci_gate.GIT_DIFF.replace("BASE", base).replace("HEAD", head).split()[1:]
-        return repository.run(*(word for setting in settings for word in ("-c", setting)), *command, **more)  # type: ignore[arg-type]
+    def test_git_takes_some_of_what_is_refused_for_another_file(self) -> None:
+        """So that the refusals have a reason, with the git at hand."""
+        repository = Repository(self.folder)
+        repository.commit("base", {b"x": b"old\n", VICTIM.encode(): b"old\n"})
+        taken = []
+        for fault, diff in UNREADABLE.items():
+            repository.check_out("base")
+            taken += [fault] if VICTIM in repository.apply(diff.encode())[1] else []
+        self.assertLessEqual({"another name in both", "a plain diff after"}, {*taken})
 
-    def test_the_command_refuses_a_history_with_several_merge_bases(self) -> None:
-        """Of which BASE...HEAD takes one, and so hides that the head reverts a denied file."""
-        with closing(Repository()) as repository:
-
-            def commit(name: str, rules: bytes, code: bytes, *parents: str) -> None:
-                repository.commit("tree", {b".github/ci.yml": rules, b"x": code})
-                words = [word for parent in parents for word in ("-p", parent)]
-                made = repository.git("commit-tree", "-m", name, *words, "tree^{tree}").decode().strip()
-                repository.git("branch", name, made)
-
-            commit("root", b"lax\n", b"1\n")
-            commit("strict", b"strict\n", b"1\n", "root")
-            commit("work", b"lax\n", b"2\n", "root")
-            commit("base", b"strict\n", b"2\n", "strict", "work")
-            commit("head", b"lax\n", b"3\n", "work", "strict")
-            commit("fresh", b"lax\n", b"3\n", "base")
-            self.assertEqual(2, len(repository.git("merge-base", "--all", "base", "head").split()))
-            hiding = [repository.git("diff", *COMMAND, f"{base}..head") for base in ("strict", "work")]
-            self.assertIn({"x"}, map(paths_of, hiding))
-            refused = self.documented(repository, "base", "head")
-            self.assertNotEqual(0, refused.returncode)
-            self.assertEqual((b"", 1), (refused.stdout, refused.stderr.count(b"\n")), refused)
-            self.assertEqual({".github/ci.yml", "x"}, paths_of(self.documented(repository, "base", "fresh").stdout))
-
-    def test_the_command_hides_nothing_that_settings_hide(self) -> None:
-        old: Tree[bytes, tuple[bytes, bytes]] = {
-            b".gitmodules": (b"100644", b'[submodule "s"]\n path = s\n url = ./s\n ignore = all\n'),
-            b"s": (b"160000", b"1" * 40),
-            b"link": (b"120000", b"x"),
-            b"sub/a": (b"100644", b"old\n"),
-            b"x": (b"100644", b"old\n"),
+    def test_what_change_diff_writes_is_read(self) -> None:
+        old: Tree = {
+            b"s": (b"160000", b"1" * 40), b"link": (b"120000", b"x"), b"sub/a": (b"100644", b"old\n"), b"x y": (b"100644", b"old\n"),
+            b"bin": (b"100644", b"\0"), b"\xc3\xa9": (b"100644", b"old"),
+        }  # fmt: skip
+        new = {
+            **old,
+            b"s": (b"160000", b"2" * 40),
+            b"x y": (b"100755", b"new\n"),
+            b"bin": (b"100644", b"\0\1"),
+            b"\xc3\xa9": (b"100644", b"new"),
         }
-        new = {**old, b"s": (b"160000", b"2" * 40), b"x": (b"100644", b"new\n"), b"sub/a": (b"100644", b"new\n")}
         new[b"moved"] = new.pop(b"link")
-        with closing(Repository()) as repository:
-            repository.commit("old", old)
-            repository.check_out("old")
-            repository.commit("tree", new)
-            made = repository.git("commit-tree", "-m", "new", "-p", "old", "tree^{tree}").decode().strip()
-            ended = self.documented(repository, "old", made, folder=os.path.join(repository.folder, "sub"))
-        patch = read_patch(ended.stdout)
-        self.assertEqual(("", {"s", "link", "moved", "sub/a", "x"}), (patch.problem, paths_of(ended.stdout)), ended)
-        self.assertEqual({"s", "link", "moved"}, {change.paths[0] for change in patch.changes if change.opaque})
+        repository = Repository(self.folder)
+        repository.commit("old", old)
+        repository.commit("new", new)
+        out = self.folder / "change.diff"
+        ended = testing.process(
+            *testing.PYTHON, "-I", "-S", CHANGE_DIFF, "--trees", "old", "new", "-o", out, cwd=repository.folder
+        )
+        self.assertEqual(0, ended.returncode, ended)
+        patch = read_patch(out.read_bytes())
+        self.assertEqual(
+            ("", {"s", "link", "moved", "x y", "bin", "\xe9"}), (patch.problem, paths_of(out.read_bytes()))
+        )
+        self.assertEqual({"s", "link", "moved", "bin"}, {change.paths[0] for change in patch.changes if change.opaque})
 
     def test_random_changes_and_mutants(self) -> None:
-        tally: Counter[str] = Counter()
-        other = b""
-        with closing(Repository()) as repository:
-            for seed in range(ROUNDS):
-                rng = random.Random(seed)
-                old, new = random_trees(rng)
-                repository.commit("old", old)
-                repository.commit("new", new)
-                options = rng.choice(OPTIONS)
-                setting = ("-c", rng.choice(SETTINGS))
-                diff = repository.git(*setting, "diff", *COMMAND, *options, "old", "new")
-                with self.subTest(seed=seed, options=options):
-                    readable = self.check_names(repository, diff, options)
-                    tally["changes"] += 1
-                    tally["changes read"] += readable
-                    if diff:
-                        repository.check_out("old")
-                        self.check_mutants(rng, repository, diff, other, tally)
-                other = diff
-        print(", ".join(f"{value} {name}" for name, value in tally.items()))
+        tally: Dict[str, int] = Counter()
+        repository, other = Repository(self.folder), b""
+        for seed in range(ROUNDS):
+            rng = random.Random(seed)
+            old, new = random_trees(rng)
+            repository.commit("old", old)
+            repository.commit("new", new)
+            options = rng.choice(OPTIONS)
+            diff = repository.diff(*COMMAND, *options, "old", "new", settings=("-c", rng.choice(SETTINGS)))
+            with self.subTest(seed=seed, options=options):
+                tally["changes read"] += self.check_names(repository, diff, options)
+                if diff:
+                    repository.check_out("old")
+                    self.check_mutants(rng, repository, diff, other, tally)
+            other = diff
         self.assertGreater(tally["changes read"] * 2, ROUNDS)
         self.assertGreater(tally["mutants applied"], ROUNDS)
 
-    def check_names(self, repository: Repository, diff: bytes, options: tuple[str, ...]) -> bool:
+    def check_names(self, repository: Repository, diff: bytes, options: Sequence[str]) -> bool:
         """The names are those of git's own list; whether they are fit to be read."""
         plain = [
             option for option in options if not option.startswith(("-U", "-W", "--binary", "--full"))
         ]  # these imply -p
-        raw = repository.git("diff", "--raw", "-z", "--no-abbrev", *COMMAND, *plain, "old", "new").split(b"\0")
+        raw = repository.diff("--raw", "-z", "--no-abbrev", *COMMAND, *plain, "old", "new").split(b"\0")
         paths, hidden = set(), set()
-        for fields_, *rest in listed(raw):
+        for fields, *rest in listed(raw):
             paths |= {*rest}
             # A link or a submodule, or moved with the mode and the content as they were.
-            if re.search(rb"120000|160000|:(\d+) \1 (\w+) \2 [RC]", fields_):
+            if re.search(rb"120000|160000|:(\d+) \1 (\w+) \2 [RC]", fields):
                 hidden.add(rest[-1])
         patch = read_patch(diff)
         if any(re.search(rb"[\0-\x1f]", path) for path in paths):
@@ -1315,18 +1184,16 @@ class GitTest(unittest.TestCase):
         self.assertEqual({path.decode("utf-8", "surrogateescape") for path in paths}, paths_of(diff))
         opaque = {change.paths[-1].encode("utf-8", "surrogateescape") for change in patch.changes if change.opaque}
         self.assertLessEqual(hidden, opaque)
-        self.assertEqual(hidden, opaque) if b"\nBinary files " not in diff else None
+        if b"\nBinary files " not in diff:
+            self.assertEqual(hidden, opaque)
         return True
 
     def check_mutants(
-        self, rng: random.Random, repository: Repository, diff: bytes, other: bytes, tally: Counter[str]
+        self, rng: random.Random, repository: Repository, diff: bytes, other: bytes, tally: Dict[str, int]
     ) -> None:
         for text in (diff, *(mutant(rng, diff, other) for _ in range(MUTANTS))):
-            tally["mutants"] += 1
-            patch = read_patch(text)
-            if patch.problem or not text:
+            if read_patch(text).problem or not text:
                 continue
-            tally["mutants read"] += 1
             taken, changed = repository.apply(text)
             tally["mutants applied"] += taken
             self.assertLessEqual(changed, paths_of(text), text)
@@ -1334,341 +1201,349 @@ class GitTest(unittest.TestCase):
                 repository.check_out("old")
 
 
-def listed(raw: list[bytes]) -> Iterator[list[bytes]]:
+def listed(raw: List[bytes]) -> Iterator[List[bytes]]:
     """The entries of git diff --raw -z: the fields, and one path or two."""
     entries = iter(raw)
-    for fields_ in entries:
-        if fields_:
-            yield [fields_, *itertools.islice(entries, 2 if re.search(rb" [RC]\d+$", fields_) else 1)]
+    for fields in entries:
+        if fields:
+            yield [fields, *itertools.islice(entries, 2 if re.search(rb" [RC]\d+$", fields) else 1)]
 
 
 # --- The command ----------------------------------------------------------------------------------
 
 SCRIPT = os.path.join(HERE, "ci_gate.py")
-CONTRACT = str(vars(ci_gate)["contract"].__file__)
-FLAGS = [f"-W{option}" for option in sys.warnoptions]
+MODULES = tuple(str(sys.modules[name].__file__) for name in ("verdict_contract", "verdict_check"))
+YES = f"Fine.\n\n===VERDICT=== APPROVE {sha(DIFF)[:16]}\n"
+SAYS = {0: "PASS", 3: "FAIL", 4: "BLOCK"}
 
 
-class Folder:
-    """A scratch folder with the files of a call that passes, and what runs commands in it."""
+class CommandTest(testing.Scratch):
+    """ci_gate.py as a process, in a folder with the files of a call that passes."""
 
-    def __init__(self) -> None:
-        self.path = tempfile.mkdtemp()
+    def setUp(self) -> None:
+        super().setUp()
+        self.script: Any = SCRIPT
         self.diff(DIFF)
         self.write("jobs", json.dumps(page(job("lint"), job("test"))))
-        self.write("yes", f"Fine.\n\n===VERDICT=== APPROVE {sha(DIFF)[:16]}\n")
+        self.write("yes", YES)
         self.write("no", "===VERDICT=== REQUEST_CHANGES\n")
 
-    def close(self) -> None:
-        shutil.rmtree(self.path)
-
-    def write(self, name: str, text: str) -> None:
-        with open(os.path.join(self.path, name), "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-            file.write(text)
+    def write(self, name: str, content: Union[str, bytes]) -> None:
+        data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape")
+        (self.folder / name).write_bytes(data)
 
     def diff(self, diff: str, conclusion: str = "success") -> None:
         self.ledger = sha(diff)
         self.write("diff", diff)
         self.write("ci", json.dumps({"run_id": 42, "diff_hash": self.ledger, "conclusion": conclusion}))
 
-    def command(self, *arguments: str, script: str = SCRIPT) -> list[str]:
-        return [sys.executable, "-I", *FLAGS, script, *arguments]
+    def command(self, *arguments: str) -> List[str]:
+        return [*testing.PYTHON, "-I", "-S", self.script, *arguments]
 
-    def run(
-        self, *arguments: str, stdout: int = subprocess.PIPE, script: str = SCRIPT
-    ) -> subprocess.CompletedProcess[str]:
-        command = self.command(*arguments, script=script)
-        return subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, cwd=self.path, encoding="utf-8", check=False
-        )  # fmt: skip
-
-    def usual(self, *arguments: str) -> tuple[str, ...]:
+    def usual(self, *arguments: str) -> Tuple[str, ...]:
         return "--diff", "diff", "--ledger-hash", self.ledger, "--run-id", "42", "--ci-result", "ci", *arguments
 
-    def gate(self, *arguments: str, script: str = SCRIPT) -> subprocess.CompletedProcess[str]:
-        """The usual call, with more arguments."""
-        return self.run(*self.usual(*arguments), script=script)
-
-
-class CommandTest(unittest.TestCase):
-    """ci_gate.py as a process."""
-
-    def check(self, status: int, ended: subprocess.CompletedProcess[str]) -> None:
+    def run_with(self, status: int, *arguments: str, **options: Any) -> Tuple[str, str]:
+        """Run the command, which has to end in the status and say no more than that status says. Returns what it said."""
+        ended = testing.process(*self.command(*arguments), **{"cwd": self.folder, **options})
+        out, err = (text.decode("utf-8") for text in (ended.stdout or b"", ended.stderr or b""))
         self.assertEqual(status, ended.returncode, ended)
-        self.assertNotIn("Traceback", ended.stderr)
-        if status in (0, 3, 4):
-            self.assertEqual({0: "PASS", 3: "FAIL", 4: "BLOCK"}[status], ended.stdout.split("\n")[0])
-            self.assertEqual("", ended.stderr)
-        elif ended.stderr:
-            self.assertEqual(("", 1), (ended.stdout or "", ended.stderr.count("\n")))
+        if status in SAYS:
+            self.assertEqual(
+                (SAYS[status], ""), (out.split("\n")[0] if "--json" not in arguments else SAYS[status], err)
+            )
+        elif "--help" not in arguments:
+            self.assertRegex(err, r"\Aci_gate\.py: [^\n]+\n\Z")
+            self.assertEqual("", out)
+        return out, err
+
+    def gate(self, status: int, *arguments: str, **options: Any) -> Tuple[str, str]:
+        """The usual call, with more arguments."""
+        return self.run_with(status, *self.usual(*arguments), **options)
 
     def test_decisions(self) -> None:
-        with closing(Folder()) as folder:
-            for status, arguments in (
-                (0, []),
-                (0, ["--scope", "src/**", "--deny", "tests/**"]),
-                (0, ["--review", "yes"]),
-                (0, ["--review", "yes", "--token", sha(DIFF)[:16].upper()]),
-                (3, ["--review", "yes", "--review", "no"]),
-                (4, ["--review", "yes", "--token", "12345678"]),
-                (4, ["--review", "ci"]),
-                (4, ["--deny", "src/**"]),
-                (4, ["--scope", "docs/**", "--scope", "tests/**"]),
-            ):
-                self.check(status, folder.gate(*arguments))
-            self.check(4, folder.gate("--ledger-hash", ZEROS))
-            self.check(4, folder.gate("--run-id", "43"))
-            for conclusion, status in (("failure", 3), ("skipped", 4)):
-                folder.diff(DIFF, conclusion)
-                self.check(status, folder.gate("--review", "yes"))
-            for text in ("null", "[]", '"success"', "{}"):
-                folder.write("ci", text)
-                self.check(4, folder.gate())
+        for status, arguments in (
+            (0, []),
+            (0, ["--scope", "src/**", "--deny", "tests/**"]),
+            (0, ["--review", "yes"]),
+            (0, ["--review", "yes", "--token", sha(DIFF)[:16].upper()]),
+            (3, ["--review", "yes", "--review", "no"]),
+            (4, ["--review", "yes", "--token", "12345678"]),
+            (4, ["--review", "ci"]),
+            (4, ["--deny", "src/**"]),
+            (4, ["--scope", "docs/**", "--scope", "tests/**"]),
+            (4, ["--ledger-hash", ZEROS]),
+            (4, ["--run-id", "43"]),
+        ):
+            self.gate(status, *arguments)
+        for conclusion, status in (("failure", 3), ("skipped", 4)):
+            self.diff(DIFF, conclusion)
+            self.gate(status, "--review", "yes")
+        for text in ("null", "[]", '"success"', "{}"):
+            self.write("ci", text)
+            self.gate(4)
 
     def test_jobs(self) -> None:
-        with closing(Folder()) as folder:
-            call = ("--diff", "diff", "--ledger-hash", folder.ledger, "--run-id", "42", "--jobs", "jobs", "--head-sha")
-            self.check(0, folder.run(*call, HEAD, "--require", "lint", "test"))
-            self.check(0, folder.run(*call, HEAD, "--require", "lint", "--require", "test"))
-            self.check(4, folder.run(*call, HEAD, "--require", "lint", "--require", "other"))
-            self.check(4, folder.run(*call, "0" * 40, "--require", "test"))
-            folder.write("jobs", json.dumps([page(job("test", "failure"))]))
-            self.check(3, folder.run(*call, HEAD, "--require", "test"))
-            for wrong in (
-                (HEAD,),
-                (HEAD[:9], "--require", "test"),
-                (HEAD, "--require", ""),
-                (HEAD, "--require", "test", "--ci-result", "ci"),
-            ):
-                self.check(2, folder.run(*call, *wrong))
+        call = ("--diff", "diff", "--ledger-hash", self.ledger, "--run-id", "42", "--jobs", "jobs", "--head-sha")
+        for status, arguments in (
+            (0, (HEAD, "--require", "lint", "test")),
+            (0, (HEAD, "--require", "lint", "--require", "test")),
+            (4, (HEAD, "--require", "lint", "--require", "other")),
+            (4, ("0" * 40, "--require", "test")),
+            (2, (HEAD,)),
+            (2, (HEAD[:9], "--require", "test")),
+            (2, (HEAD, "--require", "")),
+            (2, (HEAD, "--require", "test", "--ci-result", "ci")),
+        ):
+            self.run_with(status, *call, *arguments)
+        self.write("jobs", json.dumps([page(job("test", "failure"))]))
+        self.run_with(3, *call, HEAD, "--require", "test")
+        self.write("jobs", json.dumps(page(job())).replace('"conclusion"', '"conclusion": "failure", "conclusion"'))
+        self.run_with(1, *call, HEAD, "--require", "test")
 
     def test_usage(self) -> None:
-        with closing(Folder()) as folder:
-            self.check(2, folder.run())
-            self.check(2, folder.run("--help"))
-            self.assertEqual(ci_gate.__doc__.strip() in folder.run("--help").stdout, True)
-            self.check(2, folder.run("--diff", "diff", "--ledger-hash", folder.ledger, "--run-id", "42"))
-            for wrong in (
-                ["--run-id", ""], ["--scope", ""], ["--deny", "/src"], ["--token", "12345678"], ["--review", "yes", "--token", "x"],
-                ["--review", "yes", "--token", ""], ["--head-sha", HEAD], ["--require", "test"], ["--jobs", ""], ["more"], ["--prop", "x"],
-                ["--a\n::error::b"], ["--propose", ""], ["--propose", " "], ["--review", ""], ["--review", "-"], ["--diff", ""], ["--diff", "-"],
-                ["--ledger-hash", ""], ["--ci-result", ""], ["--ci-result", "-"], ["--deny", ""], ["--run-id", " "], ["--token", "", "--review", "yes"],
-            ):  # fmt: skip
-                self.check(2, folder.gate(*wrong))
+        self.run_with(2)
+        self.assertEqual(ci_gate.USAGE.strip(), self.run_with(2, "--help")[0].strip())
+        self.run_with(2, "--diff", "diff", "--ledger-hash", self.ledger, "--run-id", "42")
+        for wrong in (
+            ["--run-id", ""], ["--scope", ""], ["--deny", "/src"], ["--token", "12345678"], ["--review", "yes", "--token", "x"],
+            ["--review", "yes", "--token", ""], ["--head-sha", HEAD], ["--require", "test"], ["--jobs", ""], ["more"], ["--prop", "x"],
+            ["--a\n::error::b"], ["--propose", ""], ["--propose", " "], ["--review", ""], ["--review", "-"], ["--diff", ""], ["--diff", "-"],
+            ["--ledger-hash", ""], ["--ci-result", ""], ["--ci-result", "-"], ["--deny", ""], ["--run-id", " "], ["--token", "", "--review", "yes"],
+        ):  # fmt: skip
+            self.gate(2, *wrong)
+
+    def test_a_review_counts_once_whatever_it_is_called(self) -> None:
+        os.link(self.folder / "yes", self.folder / "hard")
+        os.symlink("yes", self.folder / "soft")
+        self.write("copy", YES)
+        for again in ("yes", "./yes", str(self.folder / "yes"), "hard", "soft"):
+            self.assertIn("names a file twice", self.gate(2, "--review", "yes", "--review", again)[1])
+        self.assertIn("2 of 2 approve", self.gate(0, "--review", "yes", "--review", "copy")[0])
+
+    def test_a_review_is_decoded_as_verdict_check_decodes_it(self) -> None:
+        for codec in ("utf-8-sig", "utf-16", "utf-32"):
+            self.write("review", YES.encode(codec))
+            self.gate(0, "--review", "review")
 
     def test_what_cannot_be_read(self) -> None:
-        with closing(Folder()) as folder:
-            for wrong in (
-                ["--diff", "none"],
-                ["--diff", "."],
-                ["--ci-result", "none"],
-                ["--review", "none"],
-                ["--diff", "a\n::x::"],
-            ):
-                self.check(1, folder.gate(*wrong))
-            for text in ("", "{", "success", "[" * 100_000, "9" * 10_000 + "}", "\udcff", '{"a": 1} {"b": 2}'):
-                folder.write("ci", text)
-                ended = folder.gate()
-                self.check(1, ended)
-                self.assertIn("ci_gate.py: ci: not JSON", ended.stderr)
+        for wrong in (
+            ["--diff", "none"],
+            ["--diff", "."],
+            ["--ci-result", "none"],
+            ["--review", "none"],
+            ["--diff", "a\n::x::"],
+        ):
+            self.gate(1, *wrong)
+        good = (self.folder / "ci").read_text("utf-8")
+        for text in (
+            "", "{", "success", "[" * 100_000, "9" * 10_000 + "}", "\udcff", '{"a": 1} {"b": 2}',
+            good.replace('"conclusion"', '"conclusion": "failure", "conclusion"'), good.replace("{", '{"a": {"b": 1, "b": 1},'),
+            *(good.replace("{", f'{{"a": {number},') for number in ("NaN", "Infinity", "-Infinity")),
+        ):  # fmt: skip
+            self.write("ci", text)
+            self.assertIn("ci_gate.py: ci: not JSON", self.gate(1)[1])
 
-    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
-    def test_a_full_output(self) -> None:
-        with closing(Folder()) as folder, open("/dev/full", "w", encoding="utf-8") as full:
-            call = ("--diff", "diff", "--ledger-hash", folder.ledger, "--run-id", "42", "--ci-result", "ci")
-            self.check(1, folder.run(*call, stdout=full.fileno()))
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
+    def test_streams_that_take_nothing(self) -> None:
+        """The status stays as documented, and no error lands on stdout."""
+        calls = ((0, self.usual()), (1, self.usual("--diff", "none")), (2, self.usual("--nonsense")), (2, ("--help",)))
+        for flag, (status, call) in itertools.product((["-B"], ["-u"]), calls):
+            command = shlex.join([*testing.PYTHON, *flag, "-I", "-S", SCRIPT, *call])
+            for streams, said in (
+                (">/dev/full", 1 if status == 0 else status), ("| true", None), ("2>/dev/full", status), ("2>&-", status),
+                (">&-", status), (">/dev/full 2>/dev/full", 1 if status == 0 else status), (">&- 2>&-", status),
+            ):  # fmt: skip
+                ended = testing.process("sh", "-c", f"{command} {streams}", cwd=self.folder)
+                self.assertEqual(said or 0, ended.returncode, (call, streams, ended))
+                self.assertNotRegex(ended.stderr, b"Traceback|Exception ignored")
+                if status and call != ("--help",):
+                    self.assertEqual(b"", ended.stdout)
 
     def test_json(self) -> None:
-        with closing(Folder()) as folder:
-            for conclusion, status, decision in (("success", 0, "PASS"), ("failure", 3, "FAIL"), ("stale", 4, "BLOCK")):
-                folder.diff(DIFF, conclusion)
-                ended = folder.gate("--json", "--propose", 'echo \'{"hint": "##[error] a", "suggestions": ["b"]}\'')
-                told = json.loads(ended.stdout)
-                advice = None if status == 0 else {"hint": "##[error] a", "suggestions": ["b"]}
-                self.assertEqual((1, status), (ended.stdout.count("\n"), ended.returncode))
-                self.assertEqual((decision, status, advice), (told["decision"], told["exit_code"], told["proposal"]))
-                self.assertEqual(
-                    ["run_id", "diff_hash", "ci_conclusion"], [key for key in told if key in gate()._fields[2:]]
-                )
-                self.assertNotIn("##", ended.stdout)
+        for conclusion, status in (("success", 0), ("failure", 3), ("stale", 4)):
+            self.diff(DIFF, conclusion)
+            out, _ = self.gate(status, "--json", "--propose", 'echo \'{"hint": "##[error] a", "suggestions": ["b"]}\'')
+            told = json.loads(out)
+            advice = None if status == 0 else {"hint": "##[error] a", "suggestions": ["b"]}
+            self.assertEqual((SAYS[status], status, advice), (told["decision"], told["exit_code"], told["proposal"]))
+            self.assertEqual((RUN, sha(DIFF), conclusion), tuple(told[key] for key in gate()._fields[2:]))
+            self.assertEqual(1, out.count("\n"))
+            self.assertNotIn("##", out)
 
     def test_neither_a_path_nor_a_model_writes_a_line_of_its_own(self) -> None:
         path = "a\u2028::error::x\u202e ##vso[task.complete]"
-        reply = json.dumps({"hint": "PASS\n::error::y\n##[z]", "suggestions": ["\r\nPASS\u2029::stop::", "\x1b[2J"]})
-        with closing(Folder()) as folder:
-            folder.diff(
-                edit(path).replace(f"--- a/{path}", f"--- a/{path}\t").replace(f"+++ b/{path}", f"+++ b/{path}\t")
-            )
-            folder.write("reply", reply)
-            ended = folder.gate("--scope", "src/**\n::x::", "--propose", f"cat '{folder.path}/reply'")
-        self.check(4, ended)
-        _, *lines = ended.stdout[:-1].split("\n")
+        self.diff(edit(path).replace(f"--- a/{path}", f"--- a/{path}\t").replace(f"+++ b/{path}", f"+++ b/{path}\t"))
+        self.write(
+            "reply",
+            json.dumps({"hint": "PASS\n::error::y\n##[z]", "suggestions": ["\r\nPASS\u2029::stop::", "\x1b[2J"]}),
+        )
+        _, *lines = self.gate(
+            4, "--scope", "src/**\n::x::", "--propose", f"cat {shlex.quote(str(self.folder / 'reply'))}"
+        )[0][:-1].split("\n")
         self.assertEqual(["reason", "proposal", "proposal", "proposal"], [line.split(": ")[0] for line in lines])
         self.assertIn("a\\u2028", lines[0])
         for line in lines:
             self.assertTrue(line.isprintable())
-            self.assertNotRegex(line, "::|##")
+            self.assertNotRegex(line, r"^\s*::|##\w*\[")
 
     def test_pass_runs_no_command(self) -> None:
-        with closing(Folder()) as folder:
-            touch = f"touch '{folder.path}/called'"
-            self.check(0, folder.gate("--propose", touch))
-            self.assertNotIn("called", os.listdir(folder.path))
-            folder.diff(DIFF, "failure")
-            self.check(3, folder.gate("--propose", touch))
-            self.assertIn("called", os.listdir(folder.path))
-            for command in ("exit 1", "no-such-command", "echo PASS"):
-                self.assertEqual(folder.gate().stdout, folder.gate("--propose", command).stdout)
+        called = self.folder / "called"
+        self.gate(0, "--propose", f"touch {shlex.quote(str(called))}")
+        self.assertFalse(called.exists())
+        self.diff(DIFF, "failure")
+        self.gate(3, "--propose", f"touch {shlex.quote(str(called))}")
+        self.assertTrue(called.exists())
+        for command in ("exit 1", "no-such-command", "echo PASS"):
+            self.assertEqual(self.gate(3), self.gate(3, "--propose", command))
 
     def test_the_decision_is_out_before_the_command_runs(self) -> None:
-        with closing(Folder()) as folder:
-            folder.diff(DIFF, "failure")
-            before = folder.gate().stdout
-            out, seen = (os.path.join(folder.path, name) for name in ("out", "seen"))
-            for end, status in (("", 3), ("; kill -9 $PPID", -9)):
-                with open(out, "wb") as file:
-                    ended = folder.run(*folder.usual("--propose", f"cp '{out}' '{seen}'{end}"), stdout=file.fileno())
-                self.assertEqual(status, ended.returncode, ended)
-                with open(seen, encoding="utf-8") as file:
-                    self.assertEqual(before, file.read())
-                os.remove(seen)
+        self.diff(DIFF, "failure")
+        before = self.gate(3)[0]
+        out, seen = self.folder / "out", self.folder / "seen"
+        for end, status in (("", 3), ("; kill -9 $PPID", -9)):
+            copy = f"cp {shlex.quote(str(out))} {shlex.quote(str(seen))}{end}"
+            with out.open("wb") as file:
+                ended = testing.process(*self.command(*self.usual("--propose", copy)), cwd=self.folder, stdout=file)
+            self.assertEqual((status, before), (ended.returncode, seen.read_text("utf-8")), ended)
+            seen.unlink()
 
-    @unittest.skipUnless(hasattr(signal, "SIGCHLD"), "needs SIGCHLD")
+    @unittest.skipUnless(hasattr(signal, "SIGCHLD"), "no SIGCHLD here")
     def test_an_ignored_sigchld_loses_no_status(self) -> None:
-        command = 'echo \'{"hint": "x"}\'; exit 3'
-        with closing(Folder()) as folder:
-            folder.diff(DIFF, "failure")
-            ignoring = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.executable, sys.argv[1:])"
-            call = folder.command(*folder.usual("--propose", command))
-            ended = subprocess.run(
-                [sys.executable, "-c", ignoring, *call], cwd=folder.path, capture_output=True, encoding="utf-8", check=False
-            )  # fmt: skip
-            self.check(3, ended)
-            self.assertNotIn("proposal", ended.stdout)
+        self.diff(DIFF, "failure")
+        ignoring = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.executable, sys.argv[1:])"
+        call = self.command(*self.usual("--propose", 'echo \'{"hint": "x"}\'; exit 3'))
+        ended = testing.process(*testing.PYTHON, "-c", ignoring, *call, cwd=self.folder)
+        self.assertEqual((3, b"FAIL"), (ended.returncode, ended.stdout[:4]), ended)
+        self.assertNotIn(b"proposal", ended.stdout)
 
+    @unittest.skipUnless(testing.POSIX, "no signals of POSIX here")
     def test_a_signal_ends_the_command_too(self) -> None:
-        with closing(Folder()) as folder:
-            folder.diff(DIFF, "failure")
-            pipe = os.path.join(folder.path, "pipe")
-            os.mkfifo(pipe)
-            for number, status in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
-                reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-                call = folder.command(*folder.usual("--propose", f"exec 3>'{pipe}'; echo up >&3; sleep 600 & wait"))
-                process = subprocess.Popen(
-                    call, cwd=folder.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-                )
-                self.assertTrue(select.select([reader], [], [], 60)[0])
-                self.assertEqual(b"up\n", os.read(reader, 9))
-                process.send_signal(number)
-                out, err = process.communicate(timeout=60)
-                self.assertEqual((status, b"FAIL\n", b""), (process.returncode, out[:5], err))
-                self.assertTrue(select.select([reader], [], [], 60)[0])
-                self.assertEqual(b"", os.read(reader, 9))  # no process has it open any more
-                os.close(reader)
+        self.diff(DIFF, "failure")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        for number in (number for number in numbers if signal.getsignal(number) != signal.SIG_IGN):  # as nohup has it
+            reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            call = self.command(
+                *self.usual("--propose", f"exec 3>{shlex.quote(str(pipe))}; echo up >&3; sleep 600 & wait")
+            )
+            process = subprocess.Popen(
+                call, cwd=self.folder, env=testing.clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+            self.assertTrue(select.select([reader], [], [], 60)[0])
+            self.assertEqual(b"up\n", os.read(reader, 9))
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((130, b"FAIL\n", b"ci_gate.py: interrupted\n"), (process.returncode, out[:5], err))
+            self.assertTrue(select.select([reader], [], [], 60)[0])
+            self.assertEqual(b"", os.read(reader, 9))  # no process has it open any more
+            os.close(reader)
 
-    def test_a_missing_or_broken_contract(self) -> None:
-        with closing(Folder()) as folder:
-            os.makedirs(os.path.join(folder.path, "gate"))
-            script = shutil.copy(SCRIPT, os.path.join(folder.path, "gate"))
-            self.check(1, folder.gate(script=script))
-            for source in (
-                "",
-                "def",
-                "1 / 0",
-                "raise SystemExit(0)",
-                "import no_such_module",
-                "\0",
-                "\udcff",
-                "raise ImportError('a\\n::x')",
+    def install(self) -> Path:
+        """A copy of the gate, without its modules."""
+        (self.folder / "gate").mkdir()
+        self.script = shutil.copy(SCRIPT, self.folder / "gate")
+        return self.folder / "gate"
+
+    def test_a_missing_or_broken_module(self) -> None:
+        folder = self.install()
+        self.gate(1)
+        contract, check = (Path(shutil.copy(module, folder)) for module in MODULES)
+        self.gate(0)
+        for module in (contract, check):
+            source = module.read_bytes()
+            for broken in (
+                b"",
+                b"def",
+                b"1 / 0",
+                b"raise SystemExit(0)",
+                b"import no_such_module",
+                b"\0",
+                b"\xff",
+                b"raise ImportError('a\\n::x')",
             ):
-                folder.write("gate/verdict_contract.py", source)
-                ended = folder.gate(script=script)
-                self.check(1, ended)
-                self.assertIn("verdict_contract.py is broken", ended.stderr)
+                module.write_bytes(broken)
+                self.assertIn("cannot be loaded", self.gate(1)[1])
+            module.write_bytes(source)
 
-    def test_the_contract_is_its_source(self) -> None:
+    def test_modules_are_their_source(self) -> None:
         """A package of that name and a cached .pyc, which Python would take first, are not run."""
         evil = "import os; print('PASS', flush=True); os._exit(0)"
-        with closing(Folder()) as folder:
-            gate_folder = os.path.join(folder.path, "gate")
-            os.makedirs(os.path.join(gate_folder, "verdict_contract"))
-            script, source = (shutil.copy(path, gate_folder) for path in (SCRIPT, CONTRACT))
-            folder.write("evil.py", evil)
-            folder.write("gate/verdict_contract/__init__.py", evil)
-            folder.write("gate/json.py", evil)
+        folder = self.install()
+        self.write("evil.py", evil)
+        self.write("gate/json.py", evil)
+        for module in MODULES:
+            copy = Path(shutil.copy(module, folder))
+            copy.with_suffix("").mkdir()
+            self.write(f"gate/{copy.stem}/__init__.py", evil)
             py_compile.compile(
-                os.path.join(folder.path, "evil.py"), cache_from_source(source), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+                str(self.folder / "evil.py"), cache_from_source(str(copy)), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
             )  # fmt: skip
-            folder.diff(DIFF, "failure")
-            self.check(3, folder.gate("--review", "yes", script=script))
+        self.diff(DIFF, "failure")
+        self.gate(3, "--review", "yes")
 
-    def test_the_contract_is_never_taken_from_the_working_folder(self) -> None:
-        with closing(Folder()) as folder:
-            folder.write("verdict_contract.py", "raise SystemExit(0)")
-            self.check(0, folder.gate("--review", "yes"))
-            for place, status in (("lib/x", 1), ("lib", 0), ("lib/x", 0), ("none/y", 1)):
-                target = os.path.join(folder.path, place)
-                os.makedirs(target, exist_ok=True)
-                shutil.copy(SCRIPT, os.path.join(folder.path, place if place != "lib" else "lib/x", "ci_gate.py"))
-                if place == "lib":
-                    shutil.copy(CONTRACT, target)
-                code = f"import sys; sys.path.append({os.path.join(folder.path, place if place != 'lib' else 'lib/x')!r}); import ci_gate"
-                ended = subprocess.run(
-                    [sys.executable, *FLAGS, "-c", code], cwd=folder.path, capture_output=True, check=False
-                )
-                self.assertEqual(status, ended.returncode, (place, ended))
-                self.assertEqual(status == 1, b"ImportError: verdict_contract.py is neither in" in ended.stderr, ended)
+    def test_modules_are_never_taken_from_the_working_folder(self) -> None:
+        for module in MODULES:
+            self.write(os.path.basename(module), "raise SystemExit(0)")
+        self.gate(0, "--review", "yes")
+        (self.folder / "a" / "b" / "c").mkdir(parents=True)
+        shutil.copy(SCRIPT, self.folder / "a" / "b" / "c")
+        code = f"import sys; sys.path.append({str(self.folder / 'a' / 'b' / 'c')!r}); import ci_gate"
+        for place, status in (("", 1), ("a", 0)):
+            for module in MODULES if place else ():
+                shutil.copy(module, self.folder / place)
+            ended = testing.process(*testing.PYTHON, "-c", code, cwd=self.folder)
+            self.assertEqual((status, status == 1), (ended.returncode, b"ImportError: " in ended.stderr), ended)
 
 
 # --- The documents --------------------------------------------------------------------------------
 
 
-def section() -> str:
-    """What the README beside this file says about the gate."""
-    with open(os.path.join(HERE, "README.md"), encoding="utf-8") as file:
-        found = re.search(r"^## `ci_gate.py`.*?(?=^## |\Z)", file.read(), re.DOTALL | re.MULTILINE)
-    assert found, "no section on ci_gate.py"
-    return found[0]
+def readme() -> str:
+    return Path(HERE, "README.md").read_text("utf-8")
 
 
-def conversations(text: str) -> Iterator[tuple[str, str]]:
+def conversations(text: str) -> Iterator[Tuple[str, str]]:
     """Each command of the console blocks, with the output that is said to follow."""
     for block in re.findall(r"^```console\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         yield from re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
 
 
-class ReadmeTest(unittest.TestCase):
+class ReadmeTest(testing.Scratch):
     """The README is printed from the code, and run as code."""
 
     def test_the_table(self) -> None:
         rows = [f"| `{c.id}` | {c.when} | {c.outcome.value} |" for c in CONDITIONS]
         table = "\n".join(["| id | condition | outcome |", "| --- | --- | --- |", *rows])
-        self.assertIn(f"<!-- gate-conditions -->\n{table}\n<!-- /gate-conditions -->", section())
+        self.assertIn(f"<!-- gate-conditions -->\n{table}\n<!-- /gate-conditions -->", readme())
 
+    @testing.NEEDS_GIT
+    @unittest.skipUnless(testing.POSIX, "needs a shell")
     def test_the_walk_through(self) -> None:
-        commands = list(conversations(section()))
+        """From within a hook of the caller's, whose repository it leaves as it is."""
+        callers, work = self.folder / "callers", self.folder / "work"
+        testing.git(self.folder, "init", "-q", callers)
+        for source in (SCRIPT, CHANGE_DIFF, *MODULES):
+            target = work / os.path.relpath(source, TOP)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+        commands = list(conversations(readme()))
         self.assertTrue(commands)
-        with tempfile.TemporaryDirectory() as folder:
-            for source in (SCRIPT, CONTRACT):
-                target = os.path.join(folder, os.path.relpath(source, os.path.dirname(HERE)))
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                shutil.copy(source, target)
-            python = os.path.join(folder, "python3")
-            with open(python, "w", encoding="utf-8") as file:
-                file.write("#!/bin/sh\nexec " + shlex.join([sys.executable, *FLAGS]) + ' "$@"\n')
-            os.chmod(python, 0o755)
-            environment = {
-                **os.environ,
-                "PATH": f"{folder}:{os.environ['PATH']}",
-                "GIT_CONFIG_GLOBAL": os.devnull,
-                "GIT_CONFIG_NOSYSTEM": "1",
-            }
-            for command, output in commands:
-                ended = subprocess.run(
-                    ["sh", "-c", command], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False
-                )  # fmt: skip
-                self.assertEqual(output, ended.stdout, command)
+        python = f'python3() {{ {shlex.join(testing.PYTHON)} "$@"; }}\n'
+        before = files_of(callers)
+        for command, output in commands:
+            with mock.patch.dict(
+                os.environ, GIT_DIR=str(callers / ".git"), GIT_INDEX_FILE=str(callers / ".git" / "index")
+            ):
+                ended = testing.process("sh", "-c", f"exec 2>&1\n{python}{command}", cwd=work)
+            self.assertEqual(output, ended.stdout.decode(), command)
+        self.assertEqual(before, files_of(callers))
+
+
+def files_of(folder: Path) -> Dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 if __name__ == "__main__":
-    unittest.main()
+    testing.main()

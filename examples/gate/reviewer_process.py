@@ -22,8 +22,6 @@ What it cannot do
 Standard library only.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -166,7 +164,7 @@ def _run(command: str, streams: Sequence[BinaryIO], cwd: str, end: float) -> str
     return why or ("" if code == 0 else f"signal {-code}" if code and code < 0 else f"exit status {code}")
 
 
-def _watch(process: subprocess.Popen[bytes], written: Sequence[BinaryIO], end: float) -> str:
+def _watch(process: "subprocess.Popen[bytes]", written: Sequence[BinaryIO], end: float) -> str:
     """Wait until the process has ended, or has to be. Returns why it has to be."""
     while True:
         try:
@@ -184,7 +182,7 @@ def _watch(process: subprocess.Popen[bytes], written: Sequence[BinaryIO], end: f
 
 if sys.platform == "win32":
 
-    def end_group(process: subprocess.Popen[bytes]) -> None:
+    def end_group(process: "subprocess.Popen[bytes]") -> None:
         """End the process and its descendants."""
         kill = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
         subprocess.run(kill, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
@@ -193,7 +191,7 @@ if sys.platform == "win32":
 
 else:
 
-    def end_group(process: subprocess.Popen[bytes]) -> None:
+    def end_group(process: "subprocess.Popen[bytes]") -> None:
         """End every process of the group, politely and then for good, also where its leader has ended before."""
         for how, again, patience in ((signal.SIGTERM, 0, GRACE), (signal.SIGKILL, signal.SIGKILL, GONE)):
             deadline = time.monotonic() + patience
@@ -204,7 +202,7 @@ else:
             if not lives:
                 break
 
-    def _signalled(process: subprocess.Popen[bytes], how: int) -> bool:
+    def _signalled(process: "subprocess.Popen[bytes]", how: int) -> bool:
         """Send the group a signal; whether anyone was there. A dead leader is reaped first, or it would count."""
         process.poll()
         try:

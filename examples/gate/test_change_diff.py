@@ -1,0 +1,501 @@
+"""Tests of change_diff.py, with real repositories: python3 examples/gate/test_change_diff.py"""
+
+import os
+import pty
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Tuple
+
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+sys.path.insert(0, str(TOP))
+import test_verdict_contract as testing
+from verdict_contract import diff_token
+
+TOOL = HERE / "change_diff.py"
+WHO = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+HOSTILE = "\x1b]0;owned\x07::add-mask::a"
+
+# Settings that change what `git diff` or `git diff-tree` writes, or what it runs.
+SETTINGS = {
+    "diff.external": "false",
+    "diff.noprefix": "true",
+    "diff.mnemonicPrefix": "true",
+    "diff.srcPrefix": "x/",
+    "diff.dstPrefix": "y/",
+    "diff.renames": "copies",
+    "diff.relative": "true",
+    "diff.context": "0",
+    "diff.interHunkContext": "99",
+    "diff.orderFile": "order",
+    "diff.suppressBlankEmpty": "true",
+    "diff.algorithm": "patience",
+    "diff.indentHeuristic": "false",
+    "diff.ignoreSubmodules": "all",
+    "diff.submodule": "log",
+    "diff.colorMoved": "zebra",
+    "diff.wsErrorHighlight": "all",
+    "diff.hide.textconv": "true",
+    "diff.hide.command": "true",
+    "diff.hide.binary": "true",
+    "color.ui": "always",
+    "color.diff": "always",
+    "core.quotePath": "false",
+    "core.abbrev": "7",
+    "core.bigFileThreshold": "1",
+    "core.attributesFile": "attributes",
+    "core.pager": "false",
+    "pager.diff-tree": "false",
+    "alias.diff-tree": "!false",
+    "attr.tree": "HEAD",
+}
+ENVIRONMENT = {
+    "GIT_EXTERNAL_DIFF": "false",
+    "GIT_DIFF_OPTS": "-u0",
+    "GIT_PAGER": "false",
+    "GIT_ATTR_SOURCE": "HEAD",
+    "GIT_TRACE": "1",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "diff.noprefix",
+    "GIT_CONFIG_VALUE_0": "true",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_INDEX_FILE": "no-index",
+}
+
+
+@testing.NEEDS_GIT
+class Case(testing.Scratch):
+    """A repository with one commit on main, in a path that has to be quoted."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.clone = self.folder / "it's a: clone"
+        self.git("init", "-q", "--template=", self.clone, at=self.folder)
+        self.git("symbolic-ref", "HEAD", "refs/heads/main")
+        self.first = self.commit({"a.py": "old = 1\n"})
+
+    def git(self, *arguments: Any, at: Any = None, **options: Any) -> str:
+        return testing.git(at or self.clone, *arguments, env=testing.clean_environment(**WHO), **options)
+
+    def commit(self, files: Dict[str, Any], *options: str) -> str:
+        """Write files and commit all; the id of the commit."""
+        for name, content in files.items():
+            path = self.clone / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        self.git("add", "-A", "-f")
+        self.git("commit", "-q", "--allow-empty", "-m", "x", *options)
+        return self.git("rev-parse", "HEAD")
+
+    def branch(self, name: str, start: str) -> None:
+        self.git("checkout", "-q", "-b", name, start)
+
+    def start(self, *arguments: Any, at: Any = None, **options: Any) -> "testing.Process[bytes]":
+        return testing.process(*testing.PYTHON, "-I", "-S", TOOL, *arguments, cwd=at or self.clone, **options)
+
+    def diff(self, *arguments: Any, **options: Any) -> bytes:
+        """The diff, from a run in which git says nothing to the user."""
+        ran = self.start(*arguments, **options)
+        self.assertEqual((0, b""), (ran.returncode, ran.stderr))
+        return ran.stdout
+
+    def refused(self, why: str, *arguments: Any, status: int = 1, **options: Any) -> None:
+        """One line on stderr with the reason, and nothing on stdout."""
+        ran = self.start(*arguments, **options)
+        self.assertEqual((status, b""), (ran.returncode, ran.stdout), ran.stderr)
+        self.assertRegex(ran.stderr.decode(), rf"\Achange_diff\.py: [^\n]*{why}[^\n]*\n\Z")
+
+
+class DiffTest(Case):
+    """What is in a diff."""
+
+    def test_what_head_adds_since_it_left_base(self) -> None:
+        self.branch("topic", "main")
+        self.commit({"a.py": "old = 2\n", "dir/b.py": "new\n"})
+        self.git("checkout", "-q", "main")
+        self.commit({"c.py": "not of the topic\n"})
+        ids = [self.git("rev-parse", f"{name}") for name in ("main:a.py", "topic:a.py", "topic:dir/b.py")]
+        expected = (
+            f"diff --git a/a.py b/a.py\nindex {ids[0]}..{ids[1]} 100644\n--- a/a.py\n+++ b/a.py\n"
+            "@@ -1 +1 @@\n-old = 1\n+old = 2\n"
+            f"diff --git a/dir/b.py b/dir/b.py\nnew file mode 100644\nindex {'0' * len(ids[2])}..{ids[2]}\n"
+            "--- /dev/null\n+++ b/dir/b.py\n@@ -0,0 +1 @@\n+new\n"
+        )
+        self.assertEqual(expected.encode(), self.diff("main", "topic"))
+
+    def test_the_trees_of_two_commits_whatever_their_history(self) -> None:
+        second = self.commit({"b.py": "lost\n"})
+        self.branch("other", self.first)
+        other = self.commit({"c.py": "won\n"})
+        diff = self.diff("--trees", second, other)
+        self.assertIn(b"\n-lost\n", diff)
+        self.assertIn(b"\n+won\n", diff)
+        self.assertNotIn(b"lost", self.diff(second, other))
+        self.git("checkout", "-q", "--orphan", "apart")
+        self.assertEqual(diff, self.diff("--trees", second, self.commit({})))
+
+    def test_a_file_is_written_as_standard_output_would_be(self) -> None:
+        self.commit({"a.py": b"\xff\r\n\x1b[31m\n"})
+        diff = self.diff(self.first, "HEAD")
+        self.assertIn(b"\n+\xff\r\n+\x1b[31m\n", diff)
+        self.assertEqual(b"", self.diff(self.first, "HEAD", "-o", "change of mine.diff"))
+        self.assertEqual(diff, (self.clone / "change of mine.diff").read_bytes())
+
+    def test_the_token_is_that_of_the_diff(self) -> None:
+        self.commit({"a.py": "old = 2\n"})
+        token = f"{diff_token(self.diff(self.first, 'HEAD'))}\n".encode()
+        self.assertEqual(token, self.diff("--token", self.first, "HEAD"))
+        self.assertEqual(["a.py"], [name for name in os.listdir(self.clone) if name != ".git"])
+        self.assertEqual(token, self.diff("--token", "-o", "x.diff", "--trees", self.first, "HEAD"))
+        self.assertEqual(token.decode().strip(), diff_token((self.clone / "x.diff").read_bytes()))
+
+    def test_a_binary_file_is_named_and_its_bytes_are_not_in(self) -> None:
+        self.commit({"a.bin": b"\0secret\n"})
+        diff = self.diff(self.first, "HEAD")
+        self.assertRegex(diff, rb"\nindex 0+\.\.[0-9a-f]{40}\nBinary files /dev/null and b/a\.bin differ\n\Z")
+
+    def test_names_that_are_quoted_and_modes(self) -> None:
+        self.commit({"\u00e9 b.py": "x\n"})
+        (self.clone / "a.py").chmod(0o755)
+        diff = self.diff(self.first, self.commit({}))
+        self.assertIn(b'\n+++ "b/\\303\\251 b.py"', diff)
+        self.assertIn(b"old mode 100644\nnew mode 100755\n", diff)
+
+    def test_a_repository_with_sha256(self) -> None:
+        self.clone = self.folder / "sha256"
+        self.git("init", "-q", "--template=", "--object-format=sha256", self.clone, at=self.folder)
+        first = self.commit({"a.py": "old = 1\n"})
+        diff = self.diff(first, self.commit({"a.py": "old = 2\n"}))
+        self.assertRegex(diff, rb"\nindex [0-9a-f]{64}\.\.[0-9a-f]{64} 100644\n")
+
+
+class PlainTest(Case):
+    """That nothing but the two trees makes the diff."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        lines = ["a = 1", "", "b = 1", ""] * 9
+        self.first = self.commit({"long.py": "\n".join(lines), "a.py": "old = 1\n" * 9})
+        lines[9] = lines[18] = "c = 1"
+        self.git("mv", "a.py", "z.py")
+        self.second = self.commit({"long.py": "\n".join(lines), "below/\u00e9.py": "a\n"})
+        self.plain = self.diff(self.first, self.second)
+
+    def test_plain_is_as_it_should_be(self) -> None:
+        for line in (" ", "+c = 1", "-old = 1", "+old = 1", "--- a/a.py", "+++ b/z.py", "+++ /dev/null"):
+            self.assertIn(f"\n{line}\n".encode(), self.plain)
+        self.assertEqual(2, self.plain.count(b"\n@@ -7,7 +7,7 @@") + self.plain.count(b"\n@@ -16,7 +16,7 @@"))
+
+    def test_settings_and_variables(self) -> None:
+        (self.clone / "order").write_text("z.py\n", encoding="ascii")
+        (self.clone / "attributes").write_text("* -diff\n", encoding="ascii")
+        for name, value in SETTINGS.items():
+            self.git("config", name, value)
+        environment = testing.clean_environment(**ENVIRONMENT)
+        self.assertEqual(self.plain, self.diff(self.first, self.second, env=environment))
+        user = self.folder / "home"
+        user.mkdir()
+        shutil.copy(self.clone / ".git" / "config", user / ".gitconfig")
+        self.assertEqual(self.plain, self.diff(self.first, self.second, env=testing.clean_environment(HOME=str(user))))
+
+    def test_wherever_it_is_run(self) -> None:
+        tree, bare = self.folder / "tree", self.folder / "bare.git"
+        self.git("worktree", "add", "-q", "--detach", tree, self.first)
+        self.git("clone", "-q", "--bare", self.clone, bare, at=self.folder)
+        self.git("clone", "-q", "--shared", self.clone, self.folder / "shared", at=self.folder)
+        places = (self.clone / "below", self.clone / ".git", tree, bare, self.folder / "shared")
+        for place in places:
+            with self.subTest(place.name):
+                self.assertEqual(self.plain, self.diff(self.first, self.second, at=place))
+        variables = testing.clean_environment(GIT_DIR=str(self.clone / ".git"), GIT_WORK_TREE=str(self.clone))
+        self.assertEqual(self.plain, self.diff(self.first, self.second, at=self.folder, env=variables))
+
+    def test_attributes_of_the_tree_and_of_the_repository(self) -> None:
+        attributes = ("-diff", "binary", "diff=hide", "-text", "linguist-generated", "export-ignore", "filter=hide")
+        for name in ("diff.hide.textconv", "diff.hide.command", "diff.hide.binary"):
+            self.git("config", name, "true")
+        text = "".join(f"{number}.py {attribute}\n" for number, attribute in enumerate(attributes))
+        files = {f"{number}.py": f"evil = {number}\n" for number in range(len(attributes))}
+        head = self.commit({".gitattributes": text, **files})
+        (self.clone / ".git" / "info").mkdir(exist_ok=True)
+        (self.clone / ".git" / "info" / "attributes").write_text("* -diff\n", encoding="ascii")
+        for at in (self.clone, self.clone / ".git"):
+            diff = self.diff(self.second, head, at=at)
+            for number in range(len(attributes)):
+                self.assertIn(f"\n+evil = {number}\n".encode(), diff)
+
+    def test_a_submodule_that_the_tree_says_to_ignore(self) -> None:
+        self.commit({".gitmodules": '[submodule "x"]\npath = x\nurl = ./x\nignore = all\n'})
+        self.git("update-index", "--add", "--cacheinfo", f"160000,{self.first},x")
+        self.git("commit", "-q", "-m", "x")
+        self.git("config", "submodule.x.ignore", "all")
+        self.assertIn(f"\n+Subproject commit {self.first}\n".encode(), self.diff(self.second, "HEAD"))
+
+    def test_what_stands_in_for_objects_or_history_here(self) -> None:
+        bad = self.commit({"z.py": "BUG\n"})
+        plain = self.diff(self.first, bad)
+        self.branch("harmless", self.second)
+        harmless = self.commit({"z.py": "fine\n"})
+        self.git("replace", bad, harmless)
+        self.git("replace", f"{bad}:z.py", f"{harmless}:z.py")
+        self.assertEqual(plain, self.diff(self.first, bad))
+        (self.clone / ".git" / "info").mkdir(exist_ok=True)
+        (self.clone / ".git" / "info" / "grafts").write_text(f"{bad}\n{self.first} {bad}\n", encoding="ascii")
+        self.assertEqual(plain, self.diff(self.first, bad))
+        self.assertEqual(plain, self.diff(f"{bad}~2", bad))
+
+    def test_files_that_the_index_says_are_unchanged(self) -> None:
+        self.git("update-index", "--assume-unchanged", "z.py")
+        (self.clone / "z.py").write_text("something else\n", encoding="ascii")
+        self.assertEqual(self.plain, self.diff(self.first, self.second))
+
+    def test_a_partial_clone_fetches_what_it_lacks(self) -> None:
+        self.git("config", "uploadpack.allowFilter", "true")
+        self.git("config", "uploadpack.allowAnySHA1InWant", "true")
+        source = "file://" + str(self.clone).replace("'", "%27").replace(" ", "%20")
+        partial = self.folder / "partial"
+        self.git("clone", "-q", "--no-checkout", "--filter=blob:none", source, partial, at=self.folder)
+        self.assertEqual(self.plain, self.diff(self.first, self.second, at=partial))
+
+
+class RefusedTest(Case):
+    """What cannot be compared rightly."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.second = self.commit({"a.py": "old = 2\n"})
+
+    def test_a_shallow_clone(self) -> None:
+        shallow = self.folder / "shallow"
+        source = "file://" + str(self.clone).replace("'", "%27").replace(" ", "%20")
+        self.git("clone", "-q", "--depth=1", source, shallow, at=self.folder)
+        self.refused("a shallow clone.*git fetch --unshallow", "HEAD", "HEAD", at=shallow)
+        self.git("fetch", "-q", "--unshallow", at=shallow)
+        self.assertIn(b"\n+old = 2\n", self.diff("HEAD^", "HEAD", at=shallow))
+
+    def test_several_merge_bases(self) -> None:
+        self.branch("one", self.first)
+        one = self.commit({"one": "1\n"})
+        self.branch("two", self.first)
+        two = self.commit({"two": "2\n"})
+        self.git("merge", "-q", "-m", "x", one)
+        self.git("checkout", "-q", "one")
+        self.git("merge", "-q", "-m", "x", two)
+        self.refused("one...two: 2 merge bases, where one is needed: rebase two", "one", "two")
+
+    def test_no_merge_base(self) -> None:
+        self.git("checkout", "-q", "--orphan", "apart")
+        self.commit({})
+        self.refused("main...apart: no merge bases, where one is needed", "main", "apart")
+
+    def test_names_that_are_no_commit(self) -> None:
+        blob = self.git("rev-parse", "HEAD:a.py")
+        for name in ("", "no-such", "1" * 40, blob, "HEAD:a.py", "main^{tree}", "main..main", "main main"):
+            with self.subTest(name):
+                self.refused(f"{re.escape(name)}: no commit that is here", "main", name)
+                self.refused(f"{re.escape(name)}: no commit that is here", "--trees", "--", name, "main")
+        self.refused(r"-x: no commit that is here", "--", "main", "-x")
+
+    def test_a_name_that_stands_for_two_commits(self) -> None:
+        self.git("tag", "main", self.first)
+        for name in ("main", "main~0"):
+            self.refused(f"{name}: ambiguous: name it in full, as refs/heads/NAME", name, "HEAD")
+        self.git("config", "core.warnAmbiguousRefs", "false")
+        self.refused("main: ambiguous", self.first, "main")
+        self.assertNotEqual(b"", self.diff(self.first, "refs/heads/main"))
+        self.git("branch", self.second, self.first)  # an id is one, whatever has its name
+        self.assertNotEqual(b"", self.diff(self.first, self.second))
+
+    def test_the_same_files(self) -> None:
+        reworded = self.commit({}, "--amend")
+        for words in (("main", "main"), ("--trees", self.second, reworded), ("main", self.first)):
+            self.refused("nothing to review: the files are the same", "-o", "x.diff", *words, status=5)
+        self.assertFalse((self.clone / "x.diff").exists())
+
+    def test_an_object_that_is_missing(self) -> None:
+        self.commit({"b.py": "one\n", "c.py": "two\n"})
+        blob = self.git("rev-parse", "HEAD:c.py")
+        (self.clone / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+        self.refused(f"git cannot write the diff: .*{blob}", "HEAD^", "HEAD", "-o", "x.diff")
+        self.assertFalse((self.clone / "x.diff").exists())
+        words = map(shlex.quote, [*testing.PYTHON, "-I", "-S", str(TOOL), "HEAD^", "HEAD"])
+        ran = testing.process("sh", "-c", f"trap '' CHLD; exec {' '.join(words)}", cwd=self.clone)
+        self.assertEqual((1, b""), (ran.returncode, ran.stdout))
+
+    def test_no_repository(self) -> None:
+        self.refused(
+            "the working folder: git finds no repository: fatal: not a git repository", "a", "b", at=self.folder
+        )
+
+    def test_usage(self) -> None:
+        for words in ((), ("main",), ("main", "main", "main"), ("--nonsense", "main", "main"), ("main", "-x")):
+            self.refused("", *words, status=2)
+        ran = self.start("--help")
+        self.assertEqual((2, b""), (ran.returncode, ran.stderr))
+        self.assertIn(b"BASE HEAD [-o FILE]", ran.stdout)
+
+
+class HostileTest(Case):
+    """What is said, and what is run."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.second = self.commit({"a.py": "old = 2\n"})
+
+    def test_nothing_that_git_says_comes_through(self) -> None:
+        text = f"!{HOSTILE} diff\n{HOSTILE} {HOSTILE}=\x1b[2J\n[attr]{HOSTILE} x\n"
+        head = self.commit({".gitattributes": text * 2, "below/.gitattributes": text, "below/x.py": "x\n"})
+        self.assertIn(b"\n+x\n", self.diff(self.second, head))
+        self.git("config", "diff.algorithm", HOSTILE)
+        self.assertIn(b"\n+x\n", self.diff(self.second, head))
+
+    def test_names_and_paths_cannot_act(self) -> None:
+        for words in (("main", HOSTILE), ("main", f"\n{HOSTILE}\n"), ("main", self.first, "-o", f"{HOSTILE}/x")):
+            ran = self.start("--trees", *words)
+            self.assertEqual((1, b""), (ran.returncode, ran.stdout))
+            self.assertRegex(ran.stderr, rb"\A[ -~]+\n\Z")
+            self.assertFalse(ran.stderr.startswith(b"::"))
+
+    def test_a_git_of_the_working_folder_is_not_run(self) -> None:
+        stub = self.clone / "git"
+        stub.write_text("#!/bin/sh\ntouch ran\nexit 1\n", encoding="ascii")
+        stub.chmod(0o755)
+        for first in ("", "."):
+            path = os.pathsep.join([first, os.environ["PATH"]])
+            self.diff(self.first, self.second, env=testing.clean_environment(PATH=path))
+        self.assertFalse((self.clone / "ran").exists())
+        self.refused("git: it is not on PATH", "main", "main", env=testing.clean_environment(PATH="."))
+
+    def test_a_terminal_is_not_written_to(self) -> None:
+        leader, terminal = pty.openpty()
+        self.addCleanup(os.close, leader)
+        self.addCleanup(os.close, terminal)
+        ran = self.start(self.first, "HEAD", stdout=terminal)
+        self.assertEqual(2, ran.returncode)
+        self.assertIn(b"standard output is a terminal", ran.stderr)
+        self.assertEqual(0, self.start(self.first, "HEAD", "--token", stdout=terminal).returncode)
+
+    def test_output_that_cannot_be_written(self) -> None:
+        self.refused("no/such/x: No such file or directory", self.first, "HEAD", "-o", "no/such/x")
+        self.refused(f"{re.escape(str(self.clone))}: Is a directory", self.first, "HEAD", "-o", self.clone)
+        words = " ".join(map(shlex.quote, [*testing.PYTHON, "-I", "-S", str(TOOL), self.first, "HEAD"]))
+        rows: List[Tuple[str, int, bytes]] = [
+            (f"{words} >&-", 1, b"change_diff.py: standard output: it is closed\n"),
+            (f"{words} --token >&-", 1, b"change_diff.py: standard output: it is closed\n"),
+            (f"{words} -o x.diff >&- 2>&-", 0, b""),
+            (f"{words} no-such 2>&-", 2, b""),
+            (f"{words}~9 2>&-", 1, b""),
+        ]
+        if os.path.exists("/dev/full"):
+            full = b"change_diff.py: standard output: No space left on device\n"
+            rows += [(f"{words}{more} >/dev/full", 1, full) for more in ("", " --token")]
+            rows += [(f"{words}~9 2>/dev/full", 1, b""), (f"{words} --help >/dev/full 2>/dev/full", 2, b"")]
+        for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
+            for command, status, said in rows:
+                with self.subTest(command):
+                    ran = testing.process(
+                        "sh", "-c", command, cwd=self.clone, env=testing.clean_environment(**unbuffered)
+                    )
+                    self.assertEqual((status, b"", said), (ran.returncode, ran.stdout, ran.stderr))
+
+    @testing.NEEDS_PROGRAMS
+    def test_an_interrupt_ends_it_and_leaves_nothing(self) -> None:
+        temporary, stub, started = (self.folder / name for name in ("tmp", "bin/git", "started"))
+        temporary.mkdir()
+        stub.parent.mkdir()
+        stub.write_text(f"#!/bin/sh\n: >{shlex.quote(str(started))}\nexec sleep 60\n", encoding="ascii")
+        stub.chmod(0o755)
+        path = f"{stub.parent}{os.pathsep}{os.environ['PATH']}"
+        environment = testing.clean_environment(TMPDIR=str(temporary), PATH=path)
+        command = [*testing.PYTHON, "-I", "-S", str(TOOL), "main", "main"]
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = subprocess.Popen(command, cwd=self.clone, env=environment, stderr=subprocess.PIPE)
+            while not started.exists() and process.poll() is None:
+                time.sleep(0.01)
+            started.unlink()
+            process.send_signal(number)
+            said = process.communicate()[1]
+            self.assertEqual((130, b"change_diff.py: interrupted\n"), (process.returncode, said))
+            self.assertEqual([], os.listdir(temporary))
+
+
+class LoadTest(Case):
+    """What it needs beside it."""
+
+    def test_a_folder_with_all_in_it_and_one_without(self) -> None:
+        self.commit({"a.py": "old = 2\n"})
+        place = self.folder / "two" / "folders" / "below"
+        place.mkdir(parents=True)
+        copy = shutil.copy(TOOL, place)
+        ran = testing.process(*testing.PYTHON, "-I", "-S", copy, self.first, "HEAD", cwd=self.clone)
+        self.assertEqual((1, b""), (ran.returncode, ran.stdout))
+        self.assertRegex(ran.stderr, rb"\Achange_diff.py: verdict_contract.py is neither beside [^\n]*\n\Z")
+        for name in ("verdict_contract.py", "verdict_check.py"):
+            shutil.copy(TOP / name, place)
+        ran = testing.process(*testing.PYTHON, "-I", "-S", copy, self.first, "HEAD", cwd=self.clone)
+        self.assertEqual(self.diff(self.first, "HEAD"), ran.stdout)
+
+
+# --- That there is no other way -----------------------------------------------------------------------
+
+# A command, not a mention: what follows is an option, a name in capitals, a variable, a quote or a range; or words of a
+# list in Python. What prints no diff is left alone.
+COMMAND = re.compile(
+    r"""\bgit\b(?:[ ]-{1,2}\S+(?:[ ][\w.]+=\S+)?)*[ ]+(diff(?:-tree|-index|-files)?)[ ]+(?:\\\\?\n\s*)?
+        (?=[-"'$<A-Z]|\S*\.\.)(?P<rest>[^\n]*)
+    |["']git["'][^\n]*?["'](?P<word>diff(?:-tree|-index|-files)?)["'](?P<words>[^\n]*)""",
+    re.VERBOSE,
+)
+PRINTS_NONE = re.compile(r"--(?:quiet|name-only|name-status|stat|numstat|raw|exit-code)\b")
+
+
+def other_diffs(text: str) -> Iterator[str]:
+    """The commands in a text, by which git writes a diff."""
+    for found in COMMAND.finditer(text):
+        name, rest = found[1] or found["word"], found["rest"] or found["words"] or ""
+        plumbing = name != "diff" and not re.search(r"(?<![\w-])(?:-p|-u|--patch)\b", rest)
+        if not plumbing and not PRINTS_NONE.search(rest):
+            yield found[0]
+
+
+class OneDiffTest(unittest.TestCase):
+    def test_the_search_finds_commands_and_no_mentions(self) -> None:
+        for text in (
+            "git diff --text main...HEAD >x",
+            'git diff "main...$sha" > change.diff',
+            "git -c core.quotePath=true diff $base",
+            "git diff main...feature",
+            "git diff \\\n    --full-index",
+            "git diff-tree -r -p A B",
+            'run(["git", "diff", base])',
+        ):
+            self.assertEqual(1, len(list(other_diffs(text))), text)
+        for text in (
+            "what `git diff` writes",
+            "as git diff does",
+            "git diff --quiet HEAD",
+            "git diff-tree -r A B",
+            '["git", "diff", "--name-only"]',
+        ):
+            self.assertEqual([], list(other_diffs(text)), text)
+
+    def test_no_file_makes_a_diff_in_another_way(self) -> None:
+        found = {}
+        for path in sorted(TOP.rglob("*")):
+            parts = path.relative_to(TOP).parts
+            skipped = parts[0] in (".git", ".ci") or "__pycache__" in parts or path.name.startswith("test_")
+            if path.is_file() and not skipped and path != TOOL:
+                commands = list(other_diffs(path.read_bytes().decode("utf-8", "replace")))
+                found.update({str(path.relative_to(TOP)): commands} if commands else {})
+        self.assertEqual({}, found, "take the diff from change_diff.py")
+
+
+if __name__ == "__main__":
+    testing.main()
