@@ -2072,18 +2072,20 @@ CALLS = [
 
 # For GitHub: the exit code, the reports, the overall verdict, and the report whose rule and line speak for all.
 JOBS = [
-    (0, "a", APPROVE, "a"),
-    (3, "r", REQUEST_CHANGES, "r"),
-    (4, "n", None, "n"),
-    (4, "n m", None, "n"),
-    (0, "a b", APPROVE, "a"),
-    (3, "a n r", REQUEST_CHANGES, "r"),
-    (4, "a x q", AMBIGUOUS, "x"),
-    (4, "a n", AMBIGUOUS, "n"),
-    (4, "n q", AMBIGUOUS, "q"),
-    (1, "gone", None, None),
-    (1, "a gone", None, None),
-    (1, "n gone", None, None),
+    (0, "a", APPROVE, "a"), (0, "a b", APPROVE, "a"), (3, "r", REQUEST_CHANGES, "r"), (4, "n", None, "n"),
+    (3, "a n r", REQUEST_CHANGES, "r"), (4, "n m", None, "n"), (4, "a n", AMBIGUOUS, "n"), (4, "n q", AMBIGUOUS, "q"),
+    (4, "a x q", AMBIGUOUS, "x"), (1, "gone", None, None), (1, "a gone", None, None), (1, "n gone", None, None),
+]
+
+# What is typed in a shell, and what has to come of it: the status, the output and the error output.
+FULL, GONE = f"verdict_check.py: standard output: {NO_SPACE}\n", f"verdict_check.py: gone: {NO_FILE}\n"
+TYPED = [
+    ("a >/dev/full", 1, "", FULL), ("r --json >/dev/full", 1, "", FULL), ("--help >/dev/full", 2, "", FULL),
+    ("gone 2>/dev/full", 1, "", ""), ("--no 2>/dev/full", 2, "", ""), ("a 2>/dev/full", 0, "VERDICT: APPROVE\n", ""),
+    ("a >/dev/full 2>&1", 1, "", ""), ("a >/dev/full 2>&-", 1, "", ""),
+    ("r >&-", 3, "", ""), ("--json a >&-", 0, "", ""), ("--version >&-", 2, "", ""), ("gone >&-", 1, "", GONE),
+    ("gone 2>&-", 1, "", ""), ("--no 2>&-", 2, "", ""), ("a 2>&- <&-", 0, "VERDICT: APPROVE\n", ""),
+    ("r >&- 2>&- <&-", 3, "", ""), ("- <&-", 1, "", f"verdict_check.py: -: {os.strerror(errno.EBADF)}\n"),
 ]
 # fmt: on
 
@@ -2342,27 +2344,8 @@ class CommandTest(Scratch):
 
     @unittest.skipUnless(POSIX, "needs a POSIX shell")
     def test_streams_that_cannot_be_written(self) -> None:
-        full, gone = f"verdict_check.py: standard output: {NO_SPACE}\n", f"verdict_check.py: gone: {NO_FILE}\n"
         for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
-            for arguments, *wanted in (
-                ("gone 2>/dev/full", 1, "", ""),
-                ("--no 2>/dev/full", 2, "", ""),
-                ("a 2>/dev/full", 0, "VERDICT: APPROVE\n", ""),
-                ("a >/dev/full", 1, "", full),
-                ("r --json >/dev/full", 1, "", full),
-                ("--help >/dev/full", 2, "", full),
-                ("a >/dev/full 2>&1", 1, "", ""),
-                ("a >/dev/full 2>&-", 1, "", ""),
-                ("r >&-", 3, "", ""),
-                ("--json a >&-", 0, "", ""),
-                ("--version >&-", 2, "", ""),
-                ("gone >&-", 1, "", gone),
-                ("gone 2>&-", 1, "", ""),
-                ("--no 2>&-", 2, "", ""),
-                ("a 2>&- <&-", 0, "VERDICT: APPROVE\n", ""),
-                ("- <&-", 1, "", f"verdict_check.py: -: {os.strerror(errno.EBADF)}\n"),
-                ("r >&- 2>&- <&-", 3, "", ""),
-            ):
+            for arguments, *wanted in TYPED:
                 if "/dev/full" not in arguments or os.path.exists("/dev/full"):
                     self.assertEqual(wanted, self.typed(arguments, unbuffered), (arguments, unbuffered))
 
@@ -2443,13 +2426,10 @@ class CommandTest(Scratch):
         """Not -OO, which drops docstrings, nor a narrow console, nor a warning for each encoding that is not named."""
         files = {"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum"}
         for options, env in (
-            (["-OO"], {}),
-            (["-I", "-S", "-B", "-X", "utf8"], {}),
-            (["-X", "dev"], {}),
+            (["-OO"], {}), (["-X", "dev"], {}), (["-I", "-S", "-B", "-X", "utf8"], {}),
             (["-X", "warn_default_encoding", "-W", "error"], {}),
-            ([], {"PYTHONIOENCODING": "ascii:strict"}),
-            ([], {"PYTHONIOENCODING": "utf-16"}),
-        ):
+            ([], {"PYTHONIOENCODING": "ascii:strict"}), ([], {"PYTHONIOENCODING": "utf-16"}),
+        ):  # fmt: skip
             for code, arguments in ((0, ["--github", "a"]), (3, ["r"]), (2, ["--help"])):
                 ran = process(sys.executable, *options, CHECK, *arguments, env=clean_environment(**files, **env))
                 codec = env.get("PYTHONIOENCODING", "utf-8").split(":")[0]
