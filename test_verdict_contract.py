@@ -1954,12 +1954,11 @@ def panel(names: str, verdict: str, agree: int = 0, unread: int = 0) -> str:
 
 def as_object(code: int, verdict: Optional[str], names: str) -> str:
     """What --json prints."""
-    unread = {"verdict": None, "rule": None, "line": None, "message": "cannot be read"}
-    told = {
-        name: {**heard(name)._asdict(), "message": str(heard(name))} if name in FILES else unread
-        for name in names.split()
-    }
-    reports = [{"report": name, **rest} for name, rest in told.items()]
+    reports: List[Dict[str, Any]] = []
+    for name in names.split():
+        unread = {"verdict": None, "rule": None, "line": None, "message": "cannot be read"}
+        read = {**heard(name)._asdict(), "message": str(heard(name))} if name in FILES else unread
+        reports.append({"report": name, **read})
     whole = {"verdict": verdict, "exit_code": code, "reports": reports, "version": verdict_contract.__version__}
     return json.dumps(whole) + "\n"
 
@@ -2214,16 +2213,8 @@ class CommandTest(Scratch):
 
     @unittest.skipUnless(POSIX, "names that another system does not allow")
     def test_hostile_names_stay_text(self) -> None:
-        odd = [
-            "::error::x",
-            " ::error::x",
-            "##[group]x",
-            "##vso[x]y",
-            "%0A::error::",
-            "a\n::error::x",
-            "a\r\n##[error]x",
-        ]
-        odd += ["\x1b[2Jx", "a|b`c`", "a\u2028::x::", "a\x85##[x]"] + [os.fsdecode(b"caf\xe9\xff")] * LINUX
+        odd = ["::error::x", " ::error::x", "##[group]x", "##vso[x]y", "%0A::error::", "a\n::error::x", "a\x85##[x]"]
+        odd += ["a\r\n##[error]x", "\x1b[2Jx", "a|b`c`", "a\u2028::x::", *[os.fsdecode(b"caf\xe9\xff")] * LINUX]
         names = [self.put(name, A) for name in odd]
         for code, reports, options, lines in (
             (0, names, [], len(names) + 1),
