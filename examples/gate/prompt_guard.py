@@ -10,7 +10,7 @@ import unicodedata
 from types import ModuleType
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-if sys.version_info < (3, 8):  # noqa: UP036
+if sys.version_info < (3, 8):
     sys.exit("prompt_guard.py: needs Python 3.8 or later")
 
 PROGRAM = "prompt_guard.py"
@@ -97,16 +97,21 @@ def _reads_as_verdict(line: str) -> Optional[str]:
     return None if repeated.verdict == APPROVE else f"would count against an approval that repeats it ({repeated.rule})"
 
 
-def _left_open(text: str) -> Optional[int]:
-    """The line of a code fence or comment that is never closed, so that what follows the text looks quoted."""
-    reading = read_verdict(f"{text}\n\n{_APPROVAL}")
-    return reading.line if reading.rule == "open-block" else None
+def _reads_as_a_whole(text: str) -> Dict[int, str]:
+    """What lines are to the parser only together: a label and a refusal below it, a code fence that is left open."""
+    found: Dict[int, str] = {}
+    for token in (_TOKEN, None):
+        reading = read_verdict(f"{text}\n\n{_APPROVAL} {token or ''}", token)
+        if reading.line and reading.line <= text.count("\n") + 1:
+            opens = reading.rule == "open-block"
+            found.setdefault(reading.line, _OPENS if opens else f"would count against an approval ({reading.rule})")
+    return found
 
 
 def _disguises(line: str) -> bool:
     """Whether a word of the line is a word of the verdict in look-alikes, as the parser takes them."""
     words = (word for word in re.findall(r"\w+", line) if not word.isascii())
-    return any(read_verdict(f"===VERDICT=== {word}").rule != "unknown-value" for word in words)
+    return any(read_verdict(f"===VERDICT=== {word}").rule not in ("unknown-value", "off-form") for word in words)
 
 
 # --- Words that tell a reviewer how to state a verdict --------------------------------------------
@@ -124,6 +129,7 @@ _REPLY = r"(?:(?:(?:the|each|every|this)\s+)?(?:reply|answer|response)|(?:the|ea
 _YOURS = rf"(?i:\b(?:your|{_REPLY})\b)"
 _LINE = r"(?i:\b(?:first|last|final)\s+(?:line|word)\b)"
 
+_OPENS = "opens a code fence or comment that is never closed"
 _CAPITALS = "a word of the verdict, in capitals, outside of the prompt rule: write it in small letters"
 _NO_RULE = (
     "it does not end in the prompt rule, word for word as verdict_contract.py [TOKEN] prints it for this token or none"
@@ -298,10 +304,7 @@ def _problems(text: str) -> Dict[int, str]:
     for row, what in (*_ROWS, *((f"(?i:{asked})", what) for asked, what in _ASKS)):
         for line in _lines_of(row, seen):
             found.setdefault(line, what)
-    fence = _left_open(text)
-    if fence:
-        found.setdefault(fence, "opens a code fence or comment that is never closed")
-    return found
+    return {**_reads_as_a_whole(text), **found}
 
 
 def _lines_of(row: str, text: str) -> Iterator[int]:

@@ -9,6 +9,7 @@ import ast
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import sys
@@ -704,6 +705,98 @@ class LoadingTest(testing.Scratch):
             program = self.installed(tool.PROGRAM, "")
             done = testing.process(*testing.PYTHON, "-c", script.format(tool.__name__), program.parent)
             self.assertEqual((b"caught\n", b""), (done.stdout, done.stderr))
+
+
+# --- The README of this folder --------------------------------------------------------------------
+
+README = (HERE / "README.md").read_text(encoding="utf-8") if (HERE / "README.md").exists() else ""
+IDENTITY = {f"GIT_{who}_{what}": "x@localhost" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+
+@testing.NEEDS_PROGRAMS
+@unittest.skipUnless(README, "without README.md")
+class ReadmeTest(testing.Scratch):
+    """What the README has a user copy and run, with scripts in the place of clients."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = testing.path_with_python(self.folder / "bin")
+
+    def client(self, name: str, script: str) -> None:
+        """Put a program of this name on the PATH; the script finds the token of its prompt in $token."""
+        token = "token=$(sed -n 's/^===VERDICT=== <value> //p' | tail -n 1)"
+        path = self.folder / "bin" / name
+        path.write_text(f"#!/bin/sh\n{token}\n{script}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def sh(self, script: str, **more: Any) -> testing.Process[bytes]:
+        """Run a block of the README."""
+        environment = testing.clean_environment(PATH=self.path, HOME=str(self.folder), **IDENTITY)
+        return testing.process("sh", "-e", "-c", script, **{"cwd": self.folder, "env": environment, **more})
+
+    @testing.NEEDS_GIT
+    def test_from_the_clone_to_a_merge(self) -> None:
+        copying, merging = (block for _, block in testing.blocks(README, "sh")[:2])
+        shown = testing.blocks(README, "text")[0][1]
+        review = [line[2:] for line in shown.splitlines() if line.startswith("|")]
+        said = {"type": "result", "is_error": False, "result": "\n".join(review)}
+        answer = json.dumps(said).replace(review[-1].split()[-1], "'$token'").replace("`", "\\u0060")
+        testing.own_copy(TOP, self.folder / "verdict-contract")
+        project = self.folder / "project"
+        project.mkdir()
+        environment = testing.clean_environment(**IDENTITY)
+        testing.git(project, "init", "-q", "-b", "main", env=environment)
+        self.assertEqual(0, self.sh(copying, cwd=project).returncode)
+        testing.git(project, "add", ".", env=environment)
+        testing.git(project, "commit", "-qm", "The gate", env=environment)
+        testing.git(project, "checkout", "-qb", "change", env=environment)
+        (project / "upload.py").write_text("again = 3\n", encoding="ascii")
+        testing.git(project, "add", ".", env=environment)
+        testing.git(project, "commit", "-qm", "Try again", env=environment)
+        sha = testing.git(project, "rev-parse", "HEAD")
+        testing.git(project, "checkout", "-q", "main", env=environment)
+        self.client("claude", "echo no; exit 1")
+        self.assertEqual(1, self.sh(f"sha={sha}\n{merging}", cwd=project).returncode)
+        self.assertFalse((project / "upload.py").exists())
+        self.client("claude", f"printf '%s\\n' '{answer}'")
+        done = self.sh(f"sha={sha}\n{merging}", cwd=project)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertTrue((project / "upload.py").exists())
+        printed = done.stdout.decode().partition("\nUpdating ")[0]
+        self.assertEqual(self.blurred(shown), self.blurred(printed))
+
+    def blurred(self, text: str) -> List[str]:
+        """The lines of what the gate prints, without what differs from run to run."""
+        text = re.sub(r"\b[0-9a-f]{16}$", "TOKEN", text, flags=re.MULTILINE)
+        return [line.rstrip() for line in re.sub(r"\d+\.\d$", "SECONDS", text, flags=re.MULTILINE).splitlines()]
+
+    def test_the_footer_of_aider(self) -> None:
+        script = README.partition("<!-- aider -->\n```sh\n")[2].partition("```\n")[0]
+        self.assertEqual(2, script.count("\n"))
+        prompt = f"===VERDICT=== <value> {TOKEN}\n".encode()
+        banner = "printf '\\nAider v0.86.2\\nModel: x\\n\\nFine.\\n\\n'; "
+        for footer in (
+            "Tokens: 11 sent, 7 received.",
+            "Tokens: 2.1k sent, 89 received. Cost: $0.01 message, $0.02 session.",
+        ):
+            verdict = 'echo "===VERDICT=== {} $token"; echo; '
+            for word, told in (("APPROVE", APPROVE), ("REQUEST_CHANGES", REQUEST_CHANGES)):
+                self.client("aider", f"{banner}{verdict.format(word)}echo '{footer}'")
+                plain = self.sh("aider", input=prompt).stdout.decode()
+                filtered = self.sh(script, input=prompt)
+                self.assertNotEqual(APPROVE, read_verdict(plain, TOKEN).verdict)
+                self.assertEqual(
+                    (told, 0), (read_verdict(filtered.stdout.decode(), TOKEN).verdict, filtered.returncode)
+                )
+        for rest in (
+            "echo 'Tokens: none'",
+            "echo 'Tokens: 1 sent, 2 received.'; echo Wait.",
+            "echo litellm.APIError: 500",
+        ):
+            self.client("aider", f"{banner}{verdict.format('APPROVE')}{rest}")
+            self.assertNotEqual(APPROVE, read_verdict(self.sh(script, input=prompt).stdout.decode(), TOKEN).verdict)
+        self.client("aider", f"{verdict.format('APPROVE')}exit 1")
+        self.assertEqual((b"", 1), (self.sh(script, input=prompt).stdout, self.sh(script, input=prompt).returncode))
 
 
 if __name__ == "__main__":
