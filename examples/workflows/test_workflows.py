@@ -349,6 +349,10 @@ class Texts(unittest.TestCase):
         names = [name for name in os.listdir(FOLDER) if name != "__pycache__"]
         self.assertEqual(sorted(names), sorted([*GITHUB, *OTHERS, *(set(ELSEWHERE) & set(names))]))
 
+    def test_the_readme_names_every_file(self) -> None:
+        rows = "".join(re.findall(r"^\| `.*$", read("README.md"), re.MULTILINE))
+        self.assertEqual([], [name for name in (*GITHUB, *OTHERS) if f"`{name}`" not in rows])
+
     def test_what_is_not_understood_is_refused(self) -> None:
         for text in ("a: &b c", "a: {b: c}", "a: >\n  b", "a: 1\na: 2", "'a': 1", "a:\n  - b\n  c: d", "a: 1\n  b: 2"):
             with self.subTest(text), self.assertRaises(ValueError):
