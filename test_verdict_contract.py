@@ -11,11 +11,14 @@ import collections
 import contextlib
 import datetime
 import doctest
+import errno
+import functools
 import hashlib
 import html
 import io
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -27,9 +30,26 @@ import subprocess
 import sys
 import tempfile
 import time
+import unicodedata
 import unittest
+import unittest.mock
 from pathlib import Path
-from typing import Any, Callable, Counter, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Type
+from typing import (
+    Any,
+    Callable,
+    Counter,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Type,
+    Union,
+)
 
 if sys.version_info < (3, 8):
     sys.exit("test_verdict_contract.py: needs Python 3.8 or later")
@@ -854,383 +874,778 @@ class TableTest(unittest.TestCase):
             self.assertEqual(row.verdict == APPROVE, bool(alone), row.id)
 
 
+# --- A second reading, written apart --------------------------------------------------------------
+#
+# The contract once more, from its page and not from the parser: by loops over letters and signs, without a regular
+# expression, one folded line after the other, clear rather than fast. Where the two differ, one of them is wrong.
+# A place is an index into a folded line; its end is the place behind everything.
+
+LOOSE_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029\r"
+TWINS = dict(zip("АСЕԌНІӀОРԚЅТѴ" + "ΑΣΕΗΙΝΟΡϘΤ", "ACEGHIIOPQSTV" + "ACEHINOPQT"))
+TWINS.update(dict.fromkeys("‐‑‒–—―−", "-"))
+TWINS.update(dict.fromkeys("‘’ʼ", "'"))
+BLANKS, TRIM = " \t", " \t*_`:."
+YES, NO = ("APPROVE",), ("REQUEST", "CHANGES")
+
+# A phrase a line, the words for each of its parts; "?" stands for no word at all.
+ACTS = "APPROVE APPROVED MERGE MERGED SHIP SHIPPED READY"
+REFUSING = (
+    ("REQUEST REQUESTS REQUESTED REQUESTING", "CHANGE CHANGES"),
+    ("CHANGE CHANGES", "REQUESTED REQUIRED NEEDED"),
+    ("NEEDS REQUIRES", "? MINOR MAJOR MORE", "CHANGES WORK REVISION FIX FIXES"),
+    ("REJECT REJECTED BLOCK BLOCKED BLOCKING FAIL FAILED DENY DENIED DECLINE DECLINED DISAPPROVE DISAPPROVED",),
+    ("NACK REVISE",),
+    ("NO", "GO"),
+    ("? DO CAN", "NOT", "? BE YET", ACTS),
+    ("DON'T DONT CAN'T CANT", "? BE YET", ACTS),
+    ("? DO CAN", "NOT", "? BE YET", "READY", "TO FOR", "MERGE SHIP"),
+    ("DON'T DONT CAN'T CANT", "? BE YET", "READY", "TO FOR", "MERGE SHIP"),
+)
+LABEL_WORDS = ("THE", "MY", "OUR", "FINAL", "OVERALL", "REVIEW", "REVIEWER", "CODE", "PR", "MERGE")
+
+
+class Loose(NamedTuple):
+    """A folded loose line, the number of the line that it is part of, and whether it lies outside code fences."""
+
+    line: int
+    text: str
+    prose: bool
+
+
+class Marker(NamedTuple):
+    """A sentinel, which says "yes", "no", "off" (its form) or "junk", or a mention; and a sentinel's token."""
+
+    says: str
+    token: Optional[str] = None
+
+
+class Marked(NamedTuple):
+    """A marker in its loose line."""
+
+    line: int
+    marker: Marker
+    prose: bool
+
+
+def second_reading(report: Optional[str], token: Optional[str] = None) -> Tuple[str, Optional[int]]:
+    """The id of the rule that decides, and the line that it points at: the first whose line is not None."""
+    lines = the_lines(report or "")
+    fenced, unclosed = fences(lines)
+    loose = [Loose(n, fold(part), n not in fenced) for n, line in lines.items() for part in cut(line)]
+    marked = [Marked(each.line, marker, each.prose) for each in loose for marker in markers(each.text)]
+    says = {mark.marker.says: mark.line for mark in reversed(marked)}  # the first of each kind
+    yes, no, off, junk = map(says.get, ("yes", "no", "off", "junk"))
+    weak = not (yes or no or off or junk)
+
+    refusals: List[Union[Loose, Marked]] = [each for each, above in with_above(loose) if is_refusal(each.text, above)]
+    told: List[Union[Loose, Marked]] = [each for each in loose if each.prose and states(each.text, NO)]
+    told += [mark for mark in marked if mark.marker.says == "mentions no"]
+    weak_no = first(each for each in refusals + told if weak and each.prose)
+    weak_yes = first(each for each in loose if weak and each.prose and states(each.text, YES))
+    found = [
+        ("blocked", no),
+        ("unknown-value", junk),
+        ("contradicted", first(refusals + told if off else refusals if yes else [])),
+        ("off-form", off),
+        *(of_an_approval(lines, marked, token, unclosed) if yes else []),
+        ("weak-both", min(weak_no, weak_yes) if weak_no and weak_yes else None),
+        ("weak-block", weak_no),
+        ("weak-approve", weak_yes),
+    ]
+    return next(((rule, line) for rule, line in found if line), ("not-stated", None))
+
+
+def of_an_approval(
+    lines: Dict[int, str], marked: List[Marked], token: Optional[str], unclosed: Optional[int]
+) -> List[Tuple[str, Optional[int]]]:
+    """The rules that presuppose an approval, and no other sentinel but approvals; the one that approves comes last."""
+    mine = next(mark for mark in marked if mark.marker.says == "yes")
+    below = [line for n, line in lines.items() if n > mine.line]
+    return [
+        ("repeated", marked[1].line if len(marked) > 1 else None),
+        ("not-last", mine.line if any(not only_signs(fold(line)) for line in below) else None),
+        ("signs-after", mine.line if any(line.strip(BLANKS) for line in below) else None),
+        ("not-bare", None if is_bare(lines[mine.line]) else mine.line),
+        ("wrong-token", None if mine.marker.token == (token and token.upper()) else mine.line),
+        ("open-block", None if token else unclosed or open_comment(lines)),
+        ("approved", mine.line),
+    ]
+
+
+def first(found: Iterable[Union[Loose, Marked]]) -> Optional[int]:
+    """The smallest number of a line among these."""
+    return min((each.line for each in found), default=None)
+
+
+def with_above(loose: Sequence[Loose]) -> Iterator[Tuple[Loose, str]]:
+    """Each loose line with the last one above it that is not blank, or with nothing."""
+    above = ""
+    for each in loose:
+        yield each, above
+        above = each.text if each.text.strip(BLANKS) else above
+
+
+# From report to loose lines.
+
+
+def the_lines(report: str) -> Dict[int, str]:
+    """The lines by their numbers, without colour codes, the one U+FEFF that may lead, and line ends."""
+    text, *pieces = report.split("\x1b[")
+    for piece in pieces:
+        behind = piece.lstrip("0123456789;:")
+        text += behind[1:] if behind.startswith("m") else "\x1b[" + piece
+    text = text[1:] if text.startswith("\ufeff") else text
+    return {n: line[:-1] if line.endswith("\r") else line for n, line in enumerate(text.split("\n"), 1)}
+
+
+def cut(line: str) -> List[str]:
+    """The loose lines of a line."""
+    return "".join("\n" if char in LOOSE_ENDS else char for char in line).split("\n")
+
+
+@functools.lru_cache(5000)
+def fold(line: str) -> str:
+    """The line as a suspicious reader sees it."""
+    seen = "".join(map(fold_one, line))
+    return "".join(c for c, after in zip(seen, seen[1:] + " ") if c != "\\" or after not in string.punctuation)
+
+
+@functools.lru_cache(None)
+def fold_one(char: str) -> str:
+    """What one character becomes: nothing, or mostly one capital, digit or sign."""
+    unseen = ("Cf", "Cc", "Cn", "Mn", "Mc", "Me")
+    parts = [c for c in unicodedata.normalize("NFKD", char) if c == "\t" or unicodedata.category(c) not in unseen]
+    return "".join(TWINS.get(c, c) for part in parts if part not in "\u115f\u1160\u2800" for c in part.upper())
+
+
+def fences(lines: Dict[int, str]) -> Tuple[Set[int], Optional[int]]:
+    """The numbers of the lines that belong to code fences, and where one opens that never closes."""
+    inside: Set[int] = set()
+    opens, opener = None, ""
+    for n, line in lines.items():
+        run, info = fence(line)
+        if opens:
+            inside.add(n)
+            opens = None if run.startswith(opener) and not info.strip(BLANKS) else opens
+        elif run and not (run[0] == "`" and "`" in info):
+            inside.add(n)
+            opens, opener = n, run
+    return inside, opens
+
+
+def fence(line: str) -> Tuple[str, str]:
+    """The run of signs that may open or close a fence here, or nothing, and what follows it."""
+    body = line.lstrip(" ")
+    info = body.lstrip(body[0]) if body[:1] in ("`", "~") else body
+    run = body[: len(body) - len(info)]
+    return (run, info) if len(run) >= 3 and len(line) - len(body) <= 3 else ("", line)
+
+
+def open_comment(lines: Dict[int, str]) -> Optional[int]:
+    """Where the last comment opens that begins a line, unless it is closed."""
+    begin = [n for n, line in lines.items() if any(line.startswith(" " * indent + "<!--") for indent in range(4))]
+    behind = "\n".join(line for n, line in lines.items() if begin and n >= begin[-1]).lstrip(" ")[4:]
+    return begin[-1] if begin and "-->" not in behind else None
+
+
+# Letters, signs and words in a folded line.
+
+
+def digit(char: str) -> bool:
+    """Whether it is a digit, of any script."""
+    return unicodedata.category(char) == "Nd"
+
+
+def only_signs(text: str) -> bool:
+    """Whether it holds no letter and no digit."""
+    return next_word(text, 0) == len(text)
+
+
+def next_word(text: str, at: int) -> int:
+    """The first place from here on with a letter or digit, or the end."""
+    while at < len(text) and unicodedata.category(text[at])[0] != "L" and not digit(text[at]):
+        at += 1
+    return at
+
+
+def word_at(text: str, at: int) -> str:
+    """The letters and digits from here to the next sign."""
+    end = at
+    while end < len(text) and next_word(text, end) == end:
+        end += 1
+    return text[at:end]
+
+
+def words(text: str) -> Iterator[Tuple[int, str]]:
+    """Each run of letters and digits, with its place."""
+    at = next_word(text, 0)
+    while at < len(text):
+        yield at, word_at(text, at)
+        at = next_word(text, at + len(word_at(text, at)))
+
+
+def list_numbers(text: str) -> List[Tuple[int, int]]:
+    """The place of each list number's digits, and of what follows them."""
+    runs = [(at, at + len(word)) for at, word in words(text) if all(map(digit, word))]
+    return [(at, end) for at, end in runs if text[end : end + 1] in (".", ")")]
+
+
+def without_number(text: str) -> str:
+    """The text without its first list number."""
+    at, end = (list_numbers(text) or [(0, 0)])[0]
+    return text[:at] + text[end:]
+
+
+def phrase_ends(text: str, at: int, parts: Sequence[str]) -> Iterator[int]:
+    """Where a phrase ends that begins at this place, one word of each part, in every way that it can be read."""
+    for word in parts[0].split():
+        end = at + len(word)
+        if word == "?":
+            yield from phrase_ends(text, at, parts[1:])
+        elif text.startswith(word, at) and len(parts) == 1 and not word_at(text, end):
+            yield end
+        elif text.startswith(word, at) and len(parts) > 1:
+            while text[end : end + 1] in (" ", "\t", "_", "-"):
+                end += 1
+            yield from phrase_ends(text, end, parts[1:])
+
+
+@functools.lru_cache(5000)
+def refusal_ends(text: str, at: int) -> List[int]:
+    """Where the refusals end that begin at this place, before which stands no letter or digit."""
+    return [end for parts in REFUSING for end in phrase_ends(text, at, parts)]
+
+
+def refuses(text: str) -> bool:
+    """Whether a refusal stands anywhere in it."""
+    return any(refusal_ends(text, at) for at, _ in words(text))
+
+
+# Markers.
+
+
+@functools.lru_cache(5000)
+def markers(text: str) -> List[Marker]:
+    """The sentinel and the mentions of a folded loose line."""
+    found, places = [], marker_places(text)
+    for (start, end), (stop, _) in zip(places, [*places[1:], (len(text), 0)]):
+        rest = text[end:stop]
+        told = next_word(rest, 0)
+        decoration, value, behind = rest.partition("<VALUE>")
+        if value and only_signs(decoration) and YES[0] not in behind and not refuses(behind):
+            continue
+        if only_signs(without_number(text[:start])):
+            found.append(sentinel(rest))
+        elif rest.startswith(YES[0], told):
+            found.append(Marker("mentions yes"))
+        elif refusal_ends(rest, told):
+            found.append(Marker("mentions no"))
+    return found
+
+
+def marker_places(text: str) -> List[Tuple[int, int]]:
+    """Where each marker begins and ends, its runs of = included."""
+    found, free = [], 0
+    at = text.find("VERDICT")
+    while at >= 0:
+        left, right = text[free:at].rstrip(BLANKS), text[at + len("VERDICT") :].lstrip(BLANKS)
+        before, after = left[len(left.rstrip("=")) :], right[: len(right) - len(right.lstrip("="))]
+        if len(before) >= 2 and len(after) >= 2:
+            start, free = free + len(left) - len(before), len(text) - len(right) + len(after)
+            found.append((start, free))
+        at = text.find("VERDICT", at + 1)
+    return found
+
+
+def sentinel(rest: str) -> Marker:
+    """A sentinel, from what follows its marker."""
+    rest = rest.rstrip(BLANKS)
+    last = rest.replace("\t", " ").split(" ")[-1]
+    token: Optional[str] = last.strip(TRIM)
+    if token and 8 <= len(token) <= 64 and all(char in "0123456789ABCDEF" for char in token):
+        rest = rest[: len(rest) - len(last)]
+    else:
+        token = None
+    value = rest.strip(TRIM)
+    begins = next_word(value, 0)
+    if value in YES:
+        return Marker("yes", token)
+    if any(phrase_ends(value, begins, NO)) and YES[0] not in value:
+        return Marker("no", token)
+    return Marker("off" if not value or (value.startswith(YES[0], begins) and not refuses(value)) else "junk", token)
+
+
+def is_bare(line: str) -> bool:
+    """Whether the line, which holds an approval, has the one shape that approves."""
+    body = line.lstrip(" ").upper()
+    text = body.lstrip("#")
+    heading = len(body) - len(text)
+    text = (text.lstrip(" ") if heading else text).lstrip("*_`")
+    if len(line) - len(body) > 3 or heading > 6 or (heading and body[heading : heading + 1] != " "):
+        return False
+    start, end = (marker_places(text) or [(1, 1)])[0]
+    rest = text[end:].replace("\t", " ")
+    for sign in TRIM:
+        rest = rest.replace(sign, " ")
+    value, *token = rest.split() or [""]
+    ascii_only = all(" " <= char <= "~" or char == "\t" for char in line)
+    return ascii_only and start == 0 and value in YES and len(token) <= 1 and "".join(token).isalnum() == bool(token)
+
+
+# Refusal lines, and the old style. The places that these give are those of the refusals found.
+
+
+@functools.lru_cache(5000)
+def is_refusal(text: str, above: str) -> bool:
+    """Whether the folded loose line is a refusal line, by itself or below that other line."""
+    line = without_boxes(text)
+    if word_at(line, next_word(line, 0)) in ("PREVIOUS", "PRIOR", "EARLIER", "FORMER"):
+        return False
+    above = without_boxes(above)
+    noun, behind = label(above)
+    below = noun == "VERDICT" and only_signs(above[behind:]) and ">" not in above[behind:]
+    before, box, _ = text.partition("[X]")
+    ticked = bool(box) and only_signs(without_number(before))
+    found = [*of_the_enum(line), *labelled(line), *in_json(line), *(unlabelled(line) if ticked or below else [])]
+    return any("[ ]" not in signs_before(line, at) for at in found)
+
+
+def without_boxes(text: str) -> str:
+    """The line with the letter of a ticked box and the digits of a list number made a sign that means nothing here."""
+    for start, end in list_numbers(text):
+        text = text[:start] + "~" * (end - start) + text[end:]
+    return text.replace("[X]", "[~]")
+
+
+def signs_before(line: str, at: int) -> str:
+    """The signs right before a place."""
+    ends = [start + len(word) for start, word in words(line[:at])]
+    return line[ends[-1] if ends else 0 : at]
+
+
+def of_the_enum(line: str) -> Iterator[int]:
+    """The line holds REQUEST_CHANGES or CHANGES_REQUESTED and nothing else, or only a label of any words before it."""
+    for at, _ in words(line):
+        ends = list(phrase_ends(line, at, NO))
+        if line[at:].startswith(("CHANGES_REQUESTED", "CHANGES-REQUESTED")):
+            ends.append(at + len("CHANGES_REQUESTED"))
+        if any(only_signs(line[end:]) for end in ends) and is_free_label(line[:at]):
+            yield at
+
+
+def is_free_label(before: str) -> bool:
+    """Whether what stands before a refusal is only signs, or a short label with its colon, or ends in VERDICT."""
+    runs = list(words(before))
+    if not runs:
+        return True
+    start, (last, word) = runs[0][0], runs[-1]
+    inner, behind = before[start : last + len(word)], before[last + len(word) :]
+    short = len(inner) <= 40 and all(char in "_-/ " or not only_signs(char) for char in inner)
+    return short and (":" in behind or "=" in behind or word == "VERDICT")
+
+
+def labelled(line: str) -> Iterator[int]:
+    """The line begins with a verdict or decision label, a sign that ends it, and a refusal."""
+    noun, behind = label(line)
+    at = next_word(line, behind)
+    if noun and any(sign in line[behind:at] for sign in ":=-|"):
+        alone = any(only_signs(line[end:]) for end in refusal_ends(line, at))
+        reasoned = refusal_ends(line, at) if noun == "VERDICT" else phrase_ends(line, at, NO)
+        if alone or any(is_refusing_end(line, end) for end in reasoned):
+            yield at
+
+
+def label(line: str) -> Tuple[str, int]:
+    """The noun of the label that begins the line, and the place behind it; "" where there is none."""
+    begins = next_word(line, 0)
+    if ">" not in line[:begins]:
+        for at, word in itertools.islice(words(line), 4):
+            if word in ("VERDICT", "DECISION", "RECOMMENDATION"):
+                return word, at + len(word)
+            if word not in LABEL_WORDS:
+                break
+    return "", 0
+
+
+def unlabelled(line: str) -> Iterator[int]:
+    """The line begins with a refusal."""
+    at = next_word(line, 0)
+    if ">" not in line[:at] and any(is_refusing_end(line, end) for end in refusal_ends(line, at)):
+        yield at
+
+
+def is_refusing_end(line: str, end: int) -> bool:
+    """Whether a refusal that ends here is meant: nothing follows, or a sign or word that begins its reason."""
+    at = next_word(line, end)
+    signs = line[end:at].replace("\t", " ")
+    reason = word_at(line, at) in ("BECAUSE", "UNTIL", "UNLESS", "SINCE")
+    return at == len(line) or reason or any(sign in signs for sign in (*",;:.!?([|", "- ", " -"))
+
+
+def in_json(line: str) -> Iterator[int]:
+    """The line holds a verdict that refuses, as JSON writes it."""
+    rest = line
+    while '"VERDICT"' in rest:
+        rest = rest.split('"VERDICT"', 1)[1]
+        value = rest.lstrip(BLANKS)[1:].lstrip(BLANKS)
+        at = len(line) - len(value) + 1
+        if rest.lstrip(BLANKS).startswith(":") and value.startswith('"'):
+            yield from [at for end in refusal_ends(line, at) if line[end : end + 1] == '"']
+
+
+@functools.lru_cache(5000)
+def states(text: str, verdict: Sequence[str]) -> bool:
+    """Whether the folded line states this verdict in the old style, behind the word VERDICT."""
+    for start in [at + len(word) for at, word in words(text) if word == "VERDICT"]:
+        at = next_word(text, start)
+        if at - start <= 16 and not text[start:at].strip(" \t`:=*#>|.-~"):
+            tails = [text[end:].lstrip("_") for end in phrase_ends(text, at, verdict)]
+            if not all(word_at(tail, 0) for tail in tails):
+                return True
+    return False
+
+
+# --- Reports to read ------------------------------------------------------------------------------
+#
+# The one generator: all short reports out of LINES, and random ones out of everything below, with damage. It serves
+# the statements here, .ci/model.py and .ci/fuzz.py. The same seed gives the same reports.
+
+# fmt: off
+LINES = (
+    "", " \t\r", FINE, A, f"{A} {T}", f"{A} {OTHER}", "## **== verdict\t== Approve.**", f"  `=== VERDICT ===  approve: {T.upper()}`",
+    f"> {A}", f"\u200b{A} {T}", f"50%\r{A}", f"\x1b[32m{M} \x1b[1;4mAPPROVE\x1b[m", f"1. \uff1d\uff1d{M} REQUEST CHANGES ({OTHER})",
+    f"{R}, it leaks", f"{M} LGTM", f"{M} <VALUE>", M, f"{A}_WITH_NITS", f"I say {M} `APPROVE`", f"I say {M} not APPROVE",
+    f"I end with the {M} line.", "> Verdict: APPROVE", "**Verdict** \u2014 `REQUEST-CHANGES`", "VERDICT: APPROVE_WITH_NITS",
+    "[x] REQUEST_CHANGES", "- [ ] REQUEST_CHANGES", "Verdict: REJECT, it leaks.", "## Verdict", "**BLOCKED** - it leaks",
+    "[x] REVISE - it leaks", '{"verdict":"rejected"}', "Previous verdict: REQUEST_CHANGES", "Decision: REQUEST_CHANGES (2)",
+    "```", "````text", "~~~ `note`", "  ~~~~ ", "<!-- note", "done -->", "---", "\x1b[0m", "\ufeff",
+)
+CALM = ("", "", FINE, "Paths: fine.", "- one\ttwo", "| a | b |", "> quoted", "```\nx = 1\n```", "~~~~ py\n```\n~~~~", "<!-- a\nb -->")
+APPROVALS = (A, A, f"{A} {T}", f"{A} {T}", "**=== Verdict === approve**", f"   __{M}: APPROVE:\t{T.upper()} **", "# ==VERDICT== `APPROVE`.")
+
+# A line slot by slot, each with right and nearly right fillings; a function draws one.
+LEADS = ("", "", "", " ", "   ", "    ", "\t", "# ", "#", "###### ", "####### ", "**", "`", "> ", "- ", "_", "+", "| ")
+ITEMS = ("", "", "", "1. ", "12)", "1.2. ", "1. 2) ", "a. ", "3.a", "\u0663. ", "[x] ", "[X]", "[ ] ", "[ ]", "[y] ", "[x] [ ] ", "[ ][x]")
+MARKERS = (M, M, M, "== verdict\t==", "=VERDICT==", "==VERDICT=", "===VERDICTS===", "==VERDICT==VERDICT==", "==VERDICT====VERDICT==")
+GAPS = ("", " ", "  ", "\t", " **", "** ", ": ", ":", ".", "_", " (", " - ", "=" * 15, "=" * 16, "=" * 17)
+VALUES = ("APPROVE", "approve", "REQUEST_CHANGES", "request changes", "REQUEST - CHANGES", "CHANGES_REQUESTED", "CHANGES-REQUESTED",
+          "CHANGES REQUESTED", "LGTM", "", "<VALUE>", "VALUE>", "< VALUE>", "<value> APPROVE", "<value> reject")
+TOKENS = ("", "", "", T, T.upper(), OTHER, "abcdef1", "abcdef12", "ab" * 32, "ab" * 32 + "c")
+TAILS = ("", "", "", " ", "\t", "**", ".", "_", ")", "!", "_x", "_ ", " x", "_1.", "1.", " 2)", "[x]", "\u200b", ",", "S")
+LABELS = ("Verdict", "final verdict", "Our final, overall VERDICT", "The final code review verdict", "Decision", "Merge recommendation",
+          "REVIEW - DECISION", "old verdict", "Urteil", "My_verdict", "a/b-c", "a" * 40, "a" * 41, "b " * 16 + "verdict", "a\tb", "x-")
+DATES = ("", "", "", "", "", "Previous ", "PRIOR ", "Earlier: ", "- former ", "Previously ", "previous_", "The earlier ")
+SIGNS = (": ", ": ", "=", "**: **", " : ", ":**", " - ", " -> ", " | ", " ", "", "\uff1a", ":1. ", "1.:", ": [x] ", ": [ ] ", ".", "_", ": `", ": \"")
+ENDS = ("", "", ".", "**", ", it leaks", " (2 blockers)", ": x", "! x", " [P1] x", " | drops rows |", " - x", "- x", " -x", "-x", "\u2014x", " \u2014 x",
+        " because x", " UNTIL x", " until, x", " unlessx", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x")
+JSON = ('{"n":2, "verdict":', '"verdict" : ', '"verdict"\t:', '"verdict" ', "'verdict':", '"verdicts":', '\\"verdict\\": ', '"my verdict":', "[ ] \"verdict\":")
+QUOTES = ('"', '"', '"', "'", '\\"', '" ', "\u201c", "")
+FENCES = ("```", "```", "``", "````", "~~~", "~~~~", "~~", "`~~", "<!--", "<!--", "<!-", "<!---", "-->", "--")
+INFOS = ("", "", "", " ", "\t", " py", "`", " `", "~", ">", "->", "-->", " x -->", "\r", "\u00a0", "\f", " verdict: approve")
+PIECES = (
+    "===", "==", "=", "VERDICT", M, M + " ", "APPROVE", "REQUEST_CHANGES", "REQUEST", "CHANGES", "NOT", "REJECT", "LGTM", " ", " ", " ", "\t", "_", "-", ":",
+    ".", "*", "`", "/", "|", "> ", "# ", "1.", "2)", "12", "[x]", "[ ]", "(", ")", "<VALUE>", "<", ">", "!", "\\", "\u2014", "\uff1a", T, OTHER, "x",
+    "Final ", "Verdict: ", "Decision: ", "```", "~~~", "<!--", "-->", "\u5224\u5b9a", "\r", "\u200b", "\u0301", "\u2028", "\x1b[1m", "\n", "\n", "\n",
+)
+# Reports with a place, the @, where each character in turn may stand.
+SWEEPS = (
+    "\x1b[@m" + A, A + "\n@", "@" + A, "   @" + A, "#@" + A, "#@ " + A, "x@" + A, "===@VERDICT=== APPROVE", "===VERDICT@=== APPROVE",
+    M + "@APPROVE", M + " @APPROVE", A + "@", A + " @", A + "@" + T, A + " @" + T, A + "@ " + T, A + " " + T + "@", A + " @" + T[1:],
+    R + "@", R + " @", R + "@APPROVE", M + "@REQUEST_CHANGES", M + " REQUEST@CHANGES", R + "@" + T, M + "@ LGTM", M + "@",
+    "@" + M + " LGTM", "1@" + M + " LGTM", "@." + M + " LGTM", "1.@" + M + " LGTM", "1@." + M + " LGTM", A + ":@@@@@@@@ ", A + ":@" + T[1:],
+    "x " + M + "@APPROVE\n" + A, "x " + A + "@\n" + A, "x " + M + " NOT@APPROVE\n" + A, "x " + M + " REJECT@\n" + A,
+    M + "@<value>\n" + A, M + " <value@\n" + A, M + " <value>@REJECT", "VERDICT@APPROVE", "VERDICT@REQUEST_CHANGES", "VERDICT:@APPROVE",
+    "@VERDICT: APPROVE", "VERDICT: APPROVE@", "VERDICT: APPROVE_@", "VERDICT: REQUEST@CHANGES", "REQUEST@CHANGES\n" + A,
+    "CHANGES@REQUESTED\n" + A, "@REQUEST_CHANGES\n" + A, "REQUEST_CHANGES@\n" + A, "REQUEST_CHANGES 1@\n" + A, "1@ REQUEST_CHANGES\n" + A,
+    "[@] REQUEST_CHANGES\n" + A, "[x@ REJECT, x\n" + A, "@[x] REJECT, x\n" + A, "[x]@REJECT, x\n" + A, "[ @ REQUEST_CHANGES\n" + A,
+    "[ ]@REQUEST_CHANGES\n" + A, "FINAL@ANSWER: REQUEST_CHANGES\n" + A, "FINAL ANSWER@ REQUEST_CHANGES\n" + A, "@VERDICT - REQUEST_CHANGES\n" + A,
+    "FINAL VERDICT@REQUEST_CHANGES\n" + A, "A@: REQUEST_CHANGES\n" + A, "@VERDICT: REJECT\n" + A, "FINAL@VERDICT: REJECT\n" + A,
+    "VERDICT@REJECT\n" + A, "VERDICT: REJECT@\n" + A, "VERDICT: REJECT@x\n" + A, "VERDICT: REJECT @x\n" + A, "VERDICT: REJECT@ x\n" + A,
+    "VERDICT: NO@GO\n" + A, "VERDICT: DON@T SHIP\n" + A, "VERDICT: NOT READY@FOR MERGE\n" + A, "VERDICT: REJECT BECAUSE@x\n" + A,
+    "VERDICT@\nREJECT, x\n" + A, "@VERDICT\nREJECT, x\n" + A, "VERDICT\n@REJECT, x\n" + A, "VERDICT\n@\nREJECT, x\n" + A,
+    '@verdict":"reject"\n' + A, '"verdict"@:"reject"\n' + A, '"verdict"@"reject"\n' + A, '"verdict":"@reject"\n' + A,
+    '"verdict":"reject@"\n' + A, "@PREVIOUS VERDICT: REJECT\n" + A, "PREVIOUS@VERDICT: REJECT\n" + A, "VERDICT: REQUEST\\@CHANGES\n" + A,
+    "``@\n" + A, "@```\n" + A, "   @```\n" + A, "```@\n" + A, "```\n```@\n" + A, "```\n@```\n" + A, "<!-@\n" + A, "@<!--\n" + A,
+    "<!-- --@\n" + A, "```\nx\n```@\nVERDICT: REQUEST_CHANGES",
+)
+# Characters for damage: hidden, imitating, wide, cutting, colouring, impossible.
+STRANGE = (
+    "\u200b", "\u00ad", "\ufeff", "\u202e", "\u0301", "\u20dd", "\u0903", "\x00", "\x07", "\u115f", "\u2800", "\u3164", "\uffff", "\u0435", "\u03f9", "\u03f2",
+    "\uff1d", "\uff36", "\uff1a", "\u00a0", "\u3000", "\u1680", "\u2488", "\u00df", "\u0131", "\u017f", "\u0660", "\u216b", "\u00bd", "\u3007", "\uac00", "\uff3b",
+    "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u2028", "\u2029", "\r\n", "\n", "\x1b", "\x1b[0m", "\x1b[38;5:1m", "\x1b[K", "\x1b[?1m", "\x1b[",
+    "\ud800", "\U0001f600", " ", "\t", "=", "_", "*", "`", ":", ".", "-", ">", "|", "#", "1", "x", "\\", "\\", "/", ",", "(", "[", "\"", "'", "\u2019",
+)
+# fmt: on
+
+
+def refusal(chance: random.Random) -> str:
+    """A refusal of the list, mostly whole, its words well or badly joined."""
+    parts = chance.choice(REFUSING)
+    words = [chance.choice(part.split()) for part in parts if chance.random() > 0.05]
+    joint = chance.choice((" ", " ", " ", "", "_", "-", " - ", "\\_", "\t", "/", ".", "1."))
+    text = joint.join(word for word in words if word != "?")
+    return chance.choice((text, text.lower(), text.capitalize()))
+
+
+Slot = Union[Sequence[str], Callable[[random.Random], str]]
+SHAPES: Tuple[Tuple[Slot, ...], ...] = (
+    (LEADS, ITEMS, MARKERS, GAPS, VALUES, GAPS, TOKENS, TAILS),
+    (LEADS, MARKERS[:2], GAPS[:6], VALUES[:2], GAPS[:6], TOKENS, TAILS[:8]),
+    (("", "x ", "1. "), MARKERS, GAPS, refusal, ENDS, TOKENS),
+    (LEADS, ITEMS, DATES, LABELS, SIGNS, ITEMS, VALUES[2:8], TAILS),
+    (LEADS, DATES, LABELS[:8], SIGNS, refusal, ENDS),
+    (LEADS, ITEMS, LABELS, SIGNS, ITEMS, refusal, ENDS),
+    (LEADS, LABELS[:4], SIGNS, ("\n", "\n\n", "\n \n", "\f"), LEADS, ITEMS, refusal, ENDS),
+    (LEADS, ITEMS, refusal, ENDS),
+    (JSON, QUOTES, refusal, QUOTES, ENDS),
+    (ITEMS, VALUES, GAPS, LABELS[:4], GAPS, VALUES, TAILS),
+    (LEADS[:7], FENCES, INFOS),
+)
+
+
+def shaped(chance: random.Random) -> str:
+    """A line that is, or nearly is, what a rule looks for."""
+    return "".join(slot(chance) if callable(slot) else chance.choice(slot) for slot in chance.choice(SHAPES))
+
+
+def damaged(chance: random.Random, text: str) -> str:
+    """The text with one to three characters put in, taken out, or replaced, some by what looks like them."""
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randint(0, len(text))
+        twins = [twin for twin, char in TWINS.items() if char == text[at : at + 1].upper()] or STRANGE
+        new = chance.choice((chance.choice(STRANGE), chance.choice(twins), chance.choice(PIECES), ""))
+        text = text[:at] + new + text[at + chance.randint(0, 1) :]
+    return text
+
+
+def random_line(chance: random.Random) -> str:
+    """A line that is not calm: a shape, a known line, or pieces in any order."""
+    pieces = "".join(chance.choices(PIECES, k=chance.randint(1, 9)))
+    return chance.choice((shaped(chance), shaped(chance), shaped(chance), chance.choice(LINES), pieces))
+
+
+def random_report(chance: random.Random) -> str:
+    """A report of a few lines, mostly with few markers, often with an approval as its last line."""
+    if chance.random() < 0.1:
+        return chance.choice(SWEEPS).replace("@", chr(chance.randrange(chance.choice((0x80, 0x3000, 0x110000)))))
+    wild = chance.choice((0.2, 0.5, 0.9))
+    many = range(chance.choice((0, 1, 1, 2, 3, 5, 9)))
+    lines = [random_line(chance) if chance.random() < wild else chance.choice(CALM) for _ in many]
+    lines += [chance.choice(APPROVALS)] if chance.random() < 0.6 else []
+    lines = [damaged(chance, line) if chance.random() < 0.08 else line for line in lines]
+    lines += chance.choice((*[()] * 6, ("",), (" \t", ""), ("---",), ("x",)))
+    return chance.choice(("", "", "", "", "\ufeff", "\x1b[0m\ufeff")) + chance.choice(("\n", "\n", "\r\n")).join(lines)
+
+
+def random_reports(seed: object, number: Optional[int] = None) -> Iterator[str]:
+    """So many random reports, or without end."""
+    chance = random.Random(str(seed))
+    return (random_report(chance) for _ in (itertools.count() if number is None else range(number)))
+
+
+def short_reports(length: int, share: int = 0, shares: int = 1) -> Iterator[str]:
+    """All reports of so many of LINES, or a share of them, in an order that is spread over all: a part is a sample."""
+    total = len(LINES) ** length
+    step = next(step for step in itertools.count(int(total * 0.618) | 1) if math.gcd(step, total) == 1)
+    for turn in range(share, total, shares):
+        digits = turn * step % total
+        yield "\n".join(LINES[digits // len(LINES) ** place % len(LINES)] for place in range(length))
+
+
 # --- What must hold for every report --------------------------------------------------------------
 #
-# Reports are made in two ways: all that up to four lines out of KINDS make, and random ones out of
-# FRAGMENTS, from a fixed seed. That time is linear in the length, and how fast it is, a test that
-# asserts no time cannot say; that each hostile shape is read at all, and rightly, it can.
+# Each statement of the contract is a function of any report, a token and a source of chance, so that .ci/fuzz.py can
+# hold it against texts that no one here thought of. Time is not asserted: .ci/bench.py measures it.
 
 APPROVED = next(rule for rule in RULES if rule.verdict == APPROVE)
 COLOUR = re.compile("\x1b\\[[0-9;:]*m")
-
-# A kind of line, and what a reader makes of it.
-KINDS: Dict[str, Tuple[str, ...]] = {
-    "": (),
-    A: ("sentinel", "approval", "bare"),
-    "> " + A: ("sentinel", "approval"),
-    "1. " + R: ("sentinel", "refusal"),
-    M + " LGTM": ("sentinel", "stranger"),
-    "It says " + A: ("mention", "weak approve"),
-    "## Verdict: request changes": ("old block", "weak block"),
-    "Decision: REQUEST_CHANGES": ("old block",),
-    "The old VERDICT: APPROVE": ("weak approve",),
-    "```": ("fence",),
-    "<!--": ("comment",),
-    "-->": ("comment end",),
-}
-MORE_KINDS: Dict[str, Tuple[str, ...]] = {
-    **KINDS,
-    FINE: (),
-    f"{A} {T}": ("sentinel", "approval", "bare", "token"),
-    f"**{M}** : `approve` {T.upper()}": ("sentinel", "approval", "bare", "token"),
-    "# ===\tverdict=== **Approve**": ("sentinel", "approval", "bare"),
-    f"| {R} | {T}": ("sentinel", "refusal"),
-    f"It says {R}.": ("mention", "weak block"),
-    M + " <value>": (),
-    f"The {M} line": (),
-    "~~~": ("tildes",),
-    "  <!-- x -->": ("comment", "comment end"),
-    "Gr\u00f6\u00dfe\x0cVERD\u0406CT: APPROVE": ("weak approve",),
-}
+BLOCKS = [
+    R,
+    "> " + R,
+    "1) `" + R + "`",
+    "<" + R,
+    "\u200b".join(R),
+    R + " because it leaks",
+    f"{M} - REQUEST\\_CHANGES: x",
+]
+BLOCKS += ["\t| ==VERDICT== request\u2011changes | " + T]
 
 
-def expected(lines: Sequence[str], token: Optional[str] = None) -> Tuple[str, Optional[int]]:
-    """Rule and line for a report out of kinds, worked out from the kinds alone, without looking at text."""
-    at: Dict[str, List[int]] = collections.defaultdict(list)
-    fence, opened, comment = "", 0, 0
-    for number, line in enumerate(lines, 1):
-        kinds = MORE_KINDS[line]
-        for kind in kinds:
-            at[kind] += [] if fence and kind.startswith("weak") else [number]
-        if kinds in (("fence",), ("tildes",)) and fence in ("", kinds[0]):
-            fence, opened = ("", 0) if fence else (kinds[0], number)
-        comment = 0 if "comment end" in kinds else number if "comment" in kinds else comment
-    end = max((number for number, line in enumerate(lines, 1) if line), default=0)
-    first = at["approval"][:1]
-    faults = [
-        ("blocked", at["refusal"]),
-        ("unknown-value", at["stranger"]),
-        ("repeated", first and sorted(at["sentinel"] + at["mention"])[1:]),
-        ("not-last", [number for number in first if number != end]),
-        ("not-bare", [number for number in first if number not in at["bare"]]),
-        ("contradicted", first and at["old block"]),
-        ("wrong-token", [number for number in first if (number in at["token"]) != (token is not None)]),
-        ("open-block", first and not token and sorted(filter(None, [opened, comment]))),
-        ("approved", first),
-        ("weak-both", at["weak block"] and at["weak approve"] and sorted(at["weak block"] + at["weak approve"])),
-        ("weak-block", at["weak block"]),
-        ("weak-approve", at["weak approve"]),
-    ]
-    return next(((rule, numbers[0]) for rule, numbers in faults if numbers), ("not-stated", None))
+class Broken(AssertionError):
+    """A statement that does not hold."""
 
 
-def bare(line: str, token: Optional[str]) -> bool:
-    """Whether a line is the one shape that approves, taken off from both ends without an expression."""
-    if line.strip(" \t\n\r") != line.strip() or not all(" " <= c <= "~" or c == "\t" for c in line):
-        return False
-    rest = line.lstrip(" ")
-    if len(line) - len(rest) > 3:
-        return False
-    if rest.startswith("#"):
-        signs = len(rest) - len(rest.lstrip("#"))
-        rest = rest.lstrip("#")
-        if signs > 6 or not rest.startswith(" "):
-            return False
-        rest = rest.lstrip(" ")
-    fenced = rest.startswith("```") and "`" not in rest.lstrip("`")
-    left, verdict, right = rest.lstrip("*_`").upper().partition("VERDICT")
-    value = right.lstrip(" \t")
-    signs_right = len(value) - len(value.lstrip("="))
-    if not verdict or left.rstrip(" \t").strip("=") or left.count("=") < 2 or signs_right < 2:
-        return False
-    words = value.lstrip("=").strip(" \t*_`:.").replace("\t", " ").split(" ")
-    if token and len(words) > 1:
-        between = "".join(words[1:-1]).strip("*_`:.")
-        return [words[0].rstrip("*_`:."), between, words[-1].strip("*_`:.")] == ["APPROVE", "", token.upper()]
-    return not token and words == ["APPROVE"] and not fenced
+def holds(condition: object, statement: str, report: str, token: Optional[str]) -> None:
+    """Raise Broken unless the condition is true."""
+    if not condition:
+        raise Broken(f"{statement}, token {token}\n{report!a}\n{shown(report)}")
 
 
-# fmt: off
-FRAGMENTS = (
-    "=", "==", "VERDICT", "===VERDICT===", "APPROVE", "REQUEST_CHANGES", "LGTM", "<value>", "<!--", "-->", "```", "~~~",
-    " ", "\t", "\n", "\n", "\n", "\r\n", "\r", "\x0c", "\u2028", "\x85", "\x00", "\u200b", "\u0301", "\ufeff", "\ud800",
-    "`", "*", "_", ":", ".", "#", ">", "-", "|", "[x]", "1.", "a", "\u00e9", "\u0410", "\uff1d", "\U0001f680",
-    "\x1b[1m", T, f"\n{A}", f"\n{A}\n", f"\n{A} {T}", f"\n{R}\n", f"\n{OLD_BLOCK}\n", OLD_APPROVE, FINE,
-)
-BLOCKS = (R, "> " + R, "1) `" + R + "`", "<" + R, "\t| ==VERDICT== request\u2011changes | " + T, "\u200b".join(R))
+def agreed(report: str, token: Optional[str]) -> Reading:
+    """The reading, once the second one is the same, and the rule that approves says the same by itself."""
+    got, want = read_verdict(report, token), second_reading(report, token)
+    holds((got.rule, got.line) == want, f"{got.rule}, {got.line} is not the second reading's {want}", report, token)
+    alone = bool(APPROVED.holds(verdict_contract._read(report, token)))
+    holds(alone == (got.verdict == APPROVE), "approved, by itself, is the verdict", report, token)
+    COUNTED["reports read in two ways"] += 1
+    return got
+
+
+def one_rule_approves(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 1; and no other order or choice of the rules approves where they do not."""
+    facts, got = verdict_contract._read(report, token), agreed(report, token)
+    some = chance.sample(RULES, chance.randint(1, len(RULES)))
+    other = next((rule.verdict for rule in some if rule.holds(facts)), None)
+    holds(other != APPROVE or got.verdict == APPROVE, "no other order approves more", report, token)
+
+
+def a_refusal_blocks(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 2."""
+    lines = report.split("\n")
+    lines.insert(chance.randint(0, len(lines)), chance.choice(BLOCKS) + chance.choice(("", "\r")))
+    other = "\n".join(lines)
+    holds(agreed(other, token).rule == "blocked", "a refusal anywhere blocks", other, token)
+
+
+def nothing_may_follow(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 3."""
+    if agreed(report, token).verdict == APPROVE:
+        more = chance.choice((shaped(chance), chance.choice(STRANGE), chance.choice(PIECES)))
+        if COLOUR.sub("", more).strip(" \t\r\n"):
+            other = f"{report}\n{more}"
+            holds(agreed(other, token).verdict != APPROVE, "nothing may follow an approval", other, token)
+        for blank in ("\n", "\n \t\n", "\n\r", "\n\x1b[0m", "\r\n\r\n"):
+            holds(find_verdict(report + blank, token) == APPROVE, "blanks may follow", report + blank, token)
+
+
+def the_token_is_needed(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 4."""
+    plain = COLOUR.sub("", report)
+    if find_verdict(plain, T) == APPROVE:
+        end = plain.lower().rindex(T) + len(T)
+        for stop in (end - 1, chance.randrange(max(0, end - 50), end), chance.randrange(end)):
+            holds(agreed(plain[:stop], T).verdict != APPROVE, "no prefix approves", plain[:stop], T)
+    elif T not in plain.lower():
+        holds(find_verdict(report, T) != APPROVE, "no approval without the token", report, T)
+
+
+def the_prompt_changes_nothing(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 5."""
+    rule = prompt_rule(token)
+    holds(agreed(rule, token) == Reading(None, "not-stated", None), "the prompt states nothing", rule, token)
+    if not COLOUR.sub("", report).startswith("\ufeff"):
+        want, other = read_verdict(report, token), f"{rule}\n{report}"
+        line = want.line and want.line + rule.count("\n") + 1
+        holds(agreed(other, token) == want._replace(line=line), "the prompt above changes nothing", other, token)
+
+
+def line_ends_change_nothing(report: str, token: Optional[str], chance: random.Random) -> None:
+    """Statement 6, of a report without escapes and with none but plain line ends."""
+    plain = re.sub("\r+(\n|$)", "\\1", report.replace("\x1b", "")).lstrip("\ufeff")
+    at, crlf = chance.randint(0, len(plain)), plain.replace("\n", "\r\n")
+    want = agreed(plain, token)
+    for other in (
+        *(crlf, plain + "\r", crlf + "\r", "\ufeff" + plain, "\x1b[1;31m\ufeff" + plain, plain + " \t"),
+        *(plain[:at] + "\x1b[0m" + plain[at:], "\x1b[4:3m".join(crlf), plain.replace("\n", " \t\n")),
+    ):
+        holds(read_verdict(other, token) == want, f"line ends and colours leave {want}", other, token)
+
+
+STATEMENTS = (
+    one_rule_approves, a_refusal_blocks, nothing_may_follow, the_token_is_needed, the_prompt_changes_nothing,
+    line_ends_change_nothing,
+)  # fmt: skip
 
 # A shape that is repeated until it is long, above an approval, by the rule that must then decide.
 HUGE = {
     "blocked": [R + "\n"],
     "unknown-value": [M, "==VERDICT", "=" * 9 + "VERDICT" + "=" * 9],
+    "contradicted": ["VERDICT: REQUEST_CHANGES\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c", '"verdict":"reject'],
     "repeated": [A + "\n", "a" + A],
-    "contradicted": [OLD_BLOCK + "\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c"],
     "open-block": ["`", "~", "``` \n", "<!--\n", "````\n```\n", "~~~ `\n"],
     "approved": [
-        "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85",
-        "REQUEST_CHANGES ", "1.", "[x]", "a: ", "a-", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>",
-        "\ufeff", "-->\n", "```\n```\n",
+        "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85", "\\", "_", "-",
+        "REQUEST_CHANGES ", "REJECT ", "not ", "can not be ", "needs more ", "request-", "1.", "[x]", "[ ] ", "a: ", "a-", "final ",
+        "verdict: reject ", "verdict: reject x\n", "the final verdict ", "> verdict: reject x\n", "[x] reject x\n", "- [ ] reject\n",
+        "## Verdict\n\n", '"verdict":', '{"verdict":"no"}\n', "previous ", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>",
+        "<value>", "\ufeff", "-->\n", "```\n```\n",
     ],
-}
+}  # fmt: skip
 # Where a character is put into an approval, and those that may stand there; any other must spoil it.
 PLACES = [
     (A, "", "\t\n\r *.:_`"), ("", A, "\n\ufeff *=_`"), (M, "APPROVE", "\t *.:=_`"), (M + " APP", "ROVE", ""),
     ("===", "VERDICT=== APPROVE", "\t ="), ("===VERDICT", "=== APPROVE", "\t ="), ("=", "=VERDICT=== APPROVE", "="),
-]
-# fmt: on
-
-
-def wild_reports(seed: int, number: int, longest: int = 12) -> Iterator[str]:
-    """Random reports out of FRAGMENTS, the same in every run; every second one ends in an approval."""
-    chance = random.Random(seed)
-    for turn in range(number):
-        report = "".join(chance.choices(FRAGMENTS, k=chance.randint(1, longest)))
-        yield report if turn % 2 else f"{report}\n{A}" + chance.choice(("", " " + T))
-        COUNTED["random reports"] += 1
-
-
-def kind_reports(seed: int, number: int) -> Iterator[List[str]]:
-    """Random reports out of MORE_KINDS, mostly with few markers, so that the later rules are reached."""
-    chance = random.Random(seed)
-    quiet = [line for line, kinds in MORE_KINDS.items() if "sentinel" not in kinds and "mention" not in kinds]
-    for _ in range(number):
-        body = chance.choices(quiet, k=chance.randint(0, 9)) + chance.choices(list(MORE_KINDS), k=chance.randint(0, 1))
-        chance.shuffle(body)
-        yield body + chance.choices(list(MORE_KINDS), k=chance.randint(0, 2))
-        COUNTED["random reports"] += 1
-
-
-def approved_reports(seed: int, number: int, token: Optional[str] = None) -> List[str]:
-    """Random reports that are approved."""
-    reports = itertools.chain(wild_reports(seed, number), ("\n".join(lines) for lines in kind_reports(seed, number)))
-    found = [report for report in reports if find_verdict(report, token) == APPROVE]
-    assert len(found) > 20, "too few to say anything"
-    return found
-
-
-# Each shape with every ASCII character in turn for the @: the rule, and with exactly which characters it holds.
-ALNUM = string.digits + string.ascii_letters
-CUT = "\v\f\r\x1c\x1d\x1e"
-UNSEEN = "".join(map(chr, [*range(9), *range(14, 28), 31, 127]))
-SIGNS = string.punctuation
-ANY = "".join(map(chr, range(128)))
-NO_HEX = "".join(set(string.ascii_letters) - set(string.hexdigits))
-SWEEPS = [
-    ("\x1b[@m" + A, None, "approved", "0123456789:;"),
-    (A + "\n@", None, "approved", " \t\r\n"),
-    ("@" + A, None, "approved", "\n *_`="),
-    ("@" + A, None, "weak-approve", ALNUM),
-    ("   @" + A, None, "approved", "\n*_`="),
-    ("#@" + A, None, "approved", "\n "),
-    ("#@ " + A, None, "approved", "\n #"),
-    ("x@" + A, None, "not-bare", CUT),
-    ("===@VERDICT=== APPROVE", None, "approved", " \t="),
-    ("===@VERDICT=== APPROVE", None, "not-bare", UNSEEN),
-    ("===VERDICT@=== APPROVE", None, "approved", " \t="),
-    ("===VERDICT@=== APPROVE", None, "not-bare", UNSEEN),
-    (M + "@APPROVE", None, "approved", " \t*_`:.="),
-    (M + "@APPROVE", None, "not-bare", UNSEEN),
-    (A + "@", None, "approved", " \t*_`:.\r\n"),
-    (A + "@", None, "not-bare", UNSEEN + CUT.replace("\r", "")),
-    (A + "@" + T, T, "approved", " \t"),
-    (A + " @" + T, T, "approved", " \t*_`:."),
-    (A + " @" + T, T, "wrong-token", string.hexdigits),
-    (A + "@ " + T, T, "approved", " \t*_`:."),
-    (A + " " + T + "@", T, "approved", " \t*_`:.\r\n"),
-    (A + " " + T + "@", T, "wrong-token", string.hexdigits),
-    (A + " @" + T[1:], None, "wrong-token", string.hexdigits + " \t*_`:."),
-    (R + "@", None, "unknown-value", ALNUM),
-    (M + "@REQUEST_CHANGES", None, "unknown-value", ALNUM + CUT + "\n"),
-    (M + " REQUEST@CHANGES", None, "blocked", " \t-_" + UNSEEN),
-    (R + "@" + T, None, "blocked", " \t\n" + CUT),
-    (R + " @" + T, None, "unknown-value", NO_HEX),
-    (R + "@ " + T, None, "unknown-value", ALNUM),
-    (R + " " + T + "@", None, "unknown-value", NO_HEX),
-    ("@" + M + " LGTM", None, "not-stated", ALNUM),
-    ("1@" + M + " LGTM", None, "unknown-value", ".)\n" + CUT),
-    ("@." + M + " LGTM", None, "not-stated", string.ascii_letters),
-    ("1.@" + M + " LGTM", None, "not-stated", ALNUM),
-    ("1@." + M + " LGTM", None, "unknown-value", ".)\n" + CUT + UNSEEN + string.digits),
-    ("x " + M + "@APPROVE\n" + A, None, "approved", ALNUM + CUT + "\n"),
-    ("x " + A + "@\n" + A, None, "approved", ALNUM),
-    ("x " + A + "_@\n" + A, None, "approved", ALNUM),
-    ("x " + M + " REQUEST@CHANGES\n" + A, None, "repeated", " \t-_" + UNSEEN),
-    (M + "@<value>\n" + A, None, "unknown-value", ALNUM + CUT + "\n"),
-    (M + " <value@\n" + A, None, "approved", ">"),
-    ("VERDICT@APPROVE", None, "weak-approve", " \t`:=*#>|.~-"),
-    ("VERDICT@REQUEST_CHANGES", None, "weak-block", " \t`:=*#>|.~-"),
-    ("VERDICT:@APPROVE", None, "weak-approve", " \t`:=*#>|.~-" + UNSEEN),
-    ("@VERDICT: APPROVE", None, "not-stated", ALNUM),
-    ("VERDICT: APPROVE@", None, "not-stated", ALNUM),
-    ("VERDICT: APPROVE_@", None, "not-stated", ALNUM),
-    ("VERDICT: REQUEST@CHANGES", None, "weak-block", " \t-_" + UNSEEN),
-    ("REQUEST@CHANGES\n" + A, None, "contradicted", " \t-_" + UNSEEN),
-    ("@REQUEST_CHANGES\n" + A, None, "approved", ALNUM),
-    ("REQUEST_CHANGES@\n" + A, None, "approved", ALNUM),
-    ("[@] REQUEST_CHANGES\n" + A, None, "approved", ALNUM.replace("X", "").replace("x", "")),
-    ("1@ REQUEST_CHANGES\n" + A, None, "contradicted", ".):=\n" + CUT),
-    ("@. REQUEST_CHANGES\n" + A, None, "approved", string.ascii_letters),
-    ("REQUEST_CHANGES 1@\n" + A, None, "contradicted", ".)"),
-    ("FINAL@ANSWER: REQUEST_CHANGES\n" + A, None, "approved", "".join(set(SIGNS) - set("_-/")) + "\t"),
-    ("FINAL ANSWER@ REQUEST_CHANGES\n" + A, None, "contradicted", ":=\n" + CUT),
-    ("FINAL@VERDICT - REQUEST_CHANGES\n" + A, None, "contradicted", "_-/ \n" + CUT),
-    ("@VERDICT - REQUEST_CHANGES\n" + A, None, "approved", ALNUM),
-    ("FINAL VERDICT@REQUEST_CHANGES\n" + A, None, "contradicted", SIGNS + " \t\n" + CUT),
-    ("A:@REQUEST_CHANGES\n" + A, None, "approved", ALNUM),
-    ("A@: REQUEST_CHANGES\n" + A, None, "contradicted", ANY),
-    ("@: REQUEST_CHANGES\n" + A, None, "contradicted", ANY),
-    ("``@\n" + A, None, "open-block", "`"),
-    ("@```\n" + A, None, "open-block", "\n `"),
-    ("   @```\n" + A, None, "open-block", "\n`"),
-    ("```@\n" + A, None, "open-block", ANY),
-    ("```\n```@\n" + A, None, "approved", "\t\n\r `"),
-    ("```\n@```\n" + A, None, "approved", "\n `"),
-    ("<!-@\n" + A, None, "open-block", "-"),
-    ("@<!--\n" + A, None, "open-block", "\n "),
-    ("<!-- --@\n" + A, None, "approved", ">"),
-    ("```\nx\n```@\nVERDICT: REQUEST_CHANGES", None, "weak-block", "\t\n\r `"),
-    (A + ":@@@@@@@@ ", None, "approved", " \t\n*_`:."),
-    (A + ":@@@@@@@@ ", None, "unknown-value", "".join(set(ANY) - set(UNSEEN + CUT + " \t\n*_`:."))),
-    (R + ":@@@@@@@@ ", None, "unknown-value", ALNUM),
-    (A + ":@" + T[1:], None, "wrong-token", " \t"),
-    (R + ":@" + T[1:], None, "blocked", " \t\n" + CUT),
-]
+]  # fmt: skip
 
 
 class StatementTest(unittest.TestCase):
     """What must hold for every report, tried on many."""
 
-    def check_one_approval(self, report: str, token: Optional[str] = None) -> Reading:
-        """The reading, after checking that the approving rule alone agrees with its verdict."""
-        got = read_verdict(report, token)
-        alone = bool(APPROVED.holds(verdict_contract._read(report, token)))
-        self.assertEqual(got.verdict == APPROVE, alone, ascii(report))
-        return got
+    def on_reports(self, statement: Callable[[str, Optional[str], random.Random], None], number: int) -> None:
+        """Hold a statement against random reports, each without a token and with one."""
+        chance = random.Random(statement.__name__)
+        for report in random_reports(statement.__name__, int(number * SHARE)):
+            statement(report, None, chance)
+            statement(report, T, chance)
 
-    def test_every_report_of_up_to_four_lines(self) -> None:
-        for length in range(5):
-            for lines in itertools.product(KINDS, repeat=length):
-                got = self.check_one_approval("\n".join(lines))
-                if (got.rule, got.line) != expected(lines):
-                    self.fail(f"want {expected(lines)}, got {got}\n{shown(chr(10).join(lines))}")
-                COUNTED["enumerated reports"] += 1
-
-    def test_random_reports_of_known_lines(self) -> None:
-        for lines in kind_reports(1, 4000):
-            for token in (None, T):
-                got = self.check_one_approval("\n".join(lines), token)
-                want = expected(lines, token)
-                self.assertEqual(want, (got.rule, got.line), f"token {token}\n{shown(chr(10).join(lines))}")
+    def test_every_report_of_two_lines_and_some_of_more(self) -> None:
+        for length, number in ((0, 1), (1, len(LINES)), (2, len(LINES) ** 2), (3, 8000), (4, 4000)):
+            for report in itertools.islice(short_reports(length), int(number * SHARE) + 1):
+                agreed(report, None)
+                agreed(report, T)
 
     def test_any_ascii_character_in_any_place(self) -> None:
-        for shape, token, rule, characters in SWEEPS:
-            holds = {character for character in ANY if read_verdict(shape.replace("@", character), token).rule == rule}
-            self.assertEqual(set(characters), holds, f"{shape!a} {rule}")
+        for shape in SWEEPS[:: int(1 / SHARE)]:
+            for code in range(128):
+                agreed(shape.replace("@", chr(code)), None)
+                agreed(shape.replace("@", chr(code)), T if T in shape else OTHER)
 
-    def test_prompt_rule_differs_in_the_token_only(self) -> None:
+    def test_only_listed_characters_go_with_an_approval(self) -> None:
+        for before, behind, allowed in PLACES:
+            for code in range(int(SHARE * (0x10000 if (before, behind) == (A, "") else 0x2200))):
+                approves = find_verdict(before + chr(code) + behind) == APPROVE
+                self.assertEqual(chr(code) in allowed, approves, f"U+{code:04X} between {before!r} and {behind!r}")
+                COUNTED["odd characters"] += 1
+
+    def test_1_one_rule_approves_and_says_it_all(self) -> None:
+        self.assertEqual(["approved"], [rule.id for rule in RULES if rule.verdict == APPROVE])
+        self.on_reports(one_rule_approves, 5000)
+
+    def test_2_a_refusal_anywhere_blocks(self) -> None:
+        self.on_reports(a_refusal_blocks, 1500)
+
+    def test_3_nothing_may_follow_an_approval(self) -> None:
+        self.on_reports(nothing_may_follow, 1500)
+
+    def test_4_no_approval_without_the_token(self) -> None:
+        self.on_reports(the_token_is_needed, 1500)
+
+    def test_5_the_prompt_is_no_verdict_and_changes_none(self) -> None:
+        self.on_reports(the_prompt_changes_nothing, 600)
+
+    def test_5_prompt_rule_differs_in_the_token_only(self) -> None:
         without = prompt_rule(T).replace(f" {T}", "").replace(" Copy the token after it as it stands.", "")
         self.assertEqual(prompt_rule(), without)
         self.assertEqual(2, prompt_rule().count("<value>"))
 
-    def test_1_one_rule_approves_and_says_it_all(self) -> None:
-        self.assertEqual(["approved"], [rule.id for rule in RULES if rule.verdict == APPROVE])
-        for report in wild_reports(2, 3000):
-            self.check_one_approval(report)
-            self.check_one_approval(report, T)
-
-    def test_1_no_other_order_of_the_rules_approves_more(self) -> None:
-        chance = random.Random(3)
-        for report in wild_reports(3, 1000):
-            facts = verdict_contract._read(report, None)
-            some = chance.sample(RULES, chance.randint(1, len(RULES)))
-            first = next((rule.verdict for rule in some if rule.holds(facts)), None)
-            self.assertFalse(first == APPROVE != find_verdict(report), ascii(report))
-
-    def test_2_a_refusal_anywhere_blocks(self) -> None:
-        chance = random.Random(4)
-        for report in wild_reports(4, 3000):
-            lines = report.split("\n")
-            lines.insert(chance.randint(0, len(lines)), chance.choice(BLOCKS) + chance.choice(("", "\r")))
-            got = read_verdict("\n".join(lines), chance.choice((None, T)))
-            self.assertEqual((REQUEST_CHANGES, "blocked"), got[:2], ascii(lines))
-
-    def test_3_nothing_may_follow_an_approval(self) -> None:
-        chance = random.Random(5)
-        for report in approved_reports(5, 2000):
-            more = "".join(chance.choices(FRAGMENTS, k=chance.randint(1, 4)))
-            if COLOUR.sub("", more).strip(" \t\r\n"):
-                self.assertNotEqual(APPROVE, find_verdict(f"{report}\n{more}"), ascii(f"{report}\n{more}"))
-            for blank in ("\n", "\n \t\n", "\n\r", "\n\x1b[0m", "\r\n\r\n"):
-                self.assertEqual(APPROVE, find_verdict(report + blank), ascii(report + blank))
-
-    def test_4_no_approval_without_the_token(self) -> None:
-        for report in wild_reports(6, 3000):
-            if T not in COLOUR.sub("", report).lower():
-                self.assertNotEqual(APPROVE, find_verdict(report, T), ascii(report))
-        for report in approved_reports(7, 1000, T):
-            end = report.lower().rindex(T[-1])
-            for cut in range(end):
-                self.assertNotEqual(APPROVE, find_verdict(report[:cut], T), ascii(report[:cut]))
-
-    def test_5_the_prompt_is_no_verdict_and_changes_none(self) -> None:
-        for asked in (None, T):
-            rule = prompt_rule(asked)
-            self.assertEqual(Reading(None, "not-stated", None), read_verdict(rule, asked))
-            for report in wild_reports(8, 1500):
-                if not COLOUR.sub("", report).startswith("\ufeff"):
-                    want, got = read_verdict(report, asked), read_verdict(f"{rule}\n{report}", asked)
-                    line = want.line and want.line + len(rule.split("\n"))
-                    self.assertEqual(want._replace(line=line), got, ascii(report))
-
     def test_6_line_ends_and_colours_change_nothing(self) -> None:
-        chance = random.Random(9)
-        for report in wild_reports(9, 2500):
-            plain = re.sub("\r+\n", "\n", COLOUR.sub("", report).rstrip("\r").lstrip("\ufeff"))
-            places = sorted(chance.choices(range(len(plain) + 1), k=3))
-            parts = [plain[i:j] for i, j in zip([0, *places], [*places, len(plain)])]
-            crlf = plain.replace("\n", "\r\n")
-            variants = (
-                *(crlf, plain + "\r", crlf + "\r", "\ufeff" + plain, "\x1b[1;31m\ufeff" + plain),
-                *("\x1b[0m".join(parts), "\x1b[4:3m".join(crlf), plain + " \t", plain.replace("\n", " \t\n")),
-            )
-            for token in (None, T):
-                want = read_verdict(plain, token)
-                for variant in variants:
-                    self.assertEqual(want, read_verdict(variant, token), ascii(variant))
+        self.on_reports(line_ends_change_nothing, 1000)
 
     def test_7_any_text_at_all_is_read(self) -> None:
-        chance = random.Random(10)
-        for _ in range(300):
-            report = "".join(map(chr, chance.choices(range(0x110000), k=30))) + chance.choice(("", "\n" + A))
-            self.assertIn(find_verdict(report), (APPROVE, REQUEST_CHANGES, AMBIGUOUS, None))
+        chance = random.Random(7)
+        for _ in range(int(300 * SHARE)):
+            report = "".join(map(chr, chance.choices(range(0x110000), k=30)))
+            self.assertIn(agreed(report, None).verdict, (APPROVE, REQUEST_CHANGES, AMBIGUOUS, None))
+            self.assertNotEqual(APPROVE, agreed(f"{A}\n{report}", T).verdict)
         everything = "".join(map(chr, [*range(0x30000), *range(0x30000, 0x110000, 99)]))
         self.assertEqual("not-stated", read_verdict(everything).rule)
 
     def test_8_huge_hostile_shapes_are_read(self) -> None:
         for rule, shapes in HUGE.items():
             for shape in shapes:
-                times = 200_001 // len(shape) | 1
+                times = int(SHARE * 200_000) // len(shape) | 1
                 self.assertEqual(rule, read_verdict(f"{shape * times}\n{A}").rule, ascii(shape))
                 COUNTED["huge reports"] += 1
-
-    def test_only_listed_characters_go_with_an_approval(self) -> None:
-        for before, behind, allowed in PLACES:
-            for code in range(0x10000 if (before, behind) == (A, "") else 0x2200):
-                approves = find_verdict(before + chr(code) + behind) == APPROVE
-                self.assertEqual(chr(code) in allowed, approves, f"U+{code:04X} between {before!r} and {behind!r}")
-                COUNTED["odd characters"] += 1
-
-    def test_the_last_line_is_read_as_by_another_way(self) -> None:
-        chance = random.Random(11)
-        for _ in range(6000):
-            token = chance.choice((None, T))
-            line = list("  ## **=== VERDICT === APPROVE.**"[chance.randint(0, 7) :] + (f" `{T}`" if token else ""))
-            for _ in range(chance.randint(0, 4)):
-                at = chance.randrange(len(line))
-                line[at : at + chance.randint(0, 1)] = chance.choice("  \t#*_`:.==->1\u00a0\u200b\u0131")
-            text = "".join(line)
-            self.assertEqual(bare(text, token), find_verdict(text, token) == APPROVE, ascii((text, token)))
-            COUNTED["random reports"] += 1
 
 
 # --- The other public names -----------------------------------------------------------------------
@@ -1499,541 +1914,518 @@ class Scratch(unittest.TestCase):
         self.folder = Path(os.path.realpath(temporary))
 
 
-# --- The command line, as a real process ----------------------------------------------------------
+# --- The command line: calls as rows, then what takes a real process ------------------------------
 
 CANARY = "canary-of-the-report"
 HOSTILE = f"{CANARY}\n::error::{CANARY}\n::add-mask::APPROVE\n##[error]{CANARY}\n\x1b]0;{CANARY}\x07\n"
+CHECK = HERE / "verdict_check.py"
+DIFF = b"--- a/x\n+++ b/x\n-old\r\n+new\xff\n"
+GRUSS = f"Gr\u00f6\u00dfe \U0001f680 \u4e2d\u6587\r\n\r\n{A}\r\n"
+MARKED = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+NO_FILE, NO_SPACE, NO_ACCESS = (os.strerror(number) for number in (errno.ENOENT, errno.ENOSPC, errno.EACCES))
+A_FOLDER = os.strerror(errno.EISDIR) if POSIX else NO_ACCESS
+LINUX = sys.platform == "linux"  # where a name is bytes, of any kind
+HASHES = "#\\x23"  # what is printed for ## where a log might take it for a command
+BAD_TOKEN = "--token: a token is 8 to 64 hex digits (--help shows the usage)"
+
+# The files that a call may name. Text stands behind hostile lines, of which nothing may be printed.
+FILES: Dict[str, Any] = {
+    "a": A, "b": f"**{A}**", "c": A, "r": R, "n": "", "m": FINE, "x": A + " maybe", "q": "> " + A, "old": OLD_APPROVE,
+    "t": f"{A} {T}", "d": f"{A} {diff_token(DIFF)}", "diff": DIFF, "amended": DIFF + b"\n",
+    "empty": b"", "blank": b" \r\n\t", "-": A, "./-": R,  # standard input, and a file of its name
+    "stray": b"Gr\xf6\xdfe gut\n" + A.encode(), "stray-end": A.encode() + b"\xff",
+    "half": ("\ufeff" + A).encode("utf-16-le") + b"\x00", "latin-1": A.replace("V", "\u00d6").encode("latin-1"),
+    "unmarked-le": A.encode("utf-16-le"), "unmarked-be": A.encode("utf-16-be"), "plain": GRUSS.encode(),
+    **{codec: ("\ufeff" + GRUSS).encode(codec) for codec in MARKED},
+    **{codec: GRUSS.encode(codec) for codec in ("utf-8-sig", "utf-16", "utf-32")},
+    **{f"block-{codec}": f"\ufeff\u00df\n{R}".encode(codec) for codec in MARKED},
+}  # fmt: skip
 
 
-class CommandTest(unittest.TestCase):
-    """verdict_check.py and verdict_contract.py as a script or a job calls them."""
+def content(name: str) -> bytes:
+    """What stands in one of FILES."""
+    text = FILES[name]
+    return text if isinstance(text, bytes) else (HOSTILE + text).encode()
+
+
+def heard(name: str, token: Optional[str] = None) -> Reading:
+    """What one of FILES has to read as."""
+    return read_verdict(verdict_check.decode(content(name)), token)
+
+
+def said(name: str, token: Optional[str] = None) -> str:
+    """What is printed for one report alone."""
+    return f"{heard(name, token)}\n"
+
+
+def panel(names: str, verdict: str, agree: int = 0, unread: int = 0) -> str:
+    """What is printed for several: a line for each that can be read, and the panel's."""
+    lines = [f"{name}: {heard(name)}\n" for name in names.split() if name in FILES]
+    more = f", {unread} cannot be read" if unread else ""
+    why = "" if verdict == APPROVE else f" !! {agree} of {len(names.split())} approve{more}; read the reports"
+    return "".join(lines) + f"PANEL: {verdict}{why}\n"
+
+
+def as_object(code: int, verdict: Optional[str], names: str) -> str:
+    """What --json prints."""
+    unread = {"verdict": None, "rule": None, "line": None, "message": "cannot be read"}
+    told = {
+        name: {**heard(name)._asdict(), "message": str(heard(name))} if name in FILES else unread
+        for name in names.split()
+    }
+    reports = [{"report": name, **rest} for name, rest in told.items()]
+    whole = {"verdict": verdict, "exit_code": code, "reports": reports, "version": verdict_contract.__version__}
+    return json.dumps(whole) + "\n"
+
+
+def note(name: str) -> str:
+    """The annotation for one of FILES, or for one that is missing."""
+    if name not in FILES:
+        return f"::error file={name}::cannot be read\n"
+    reading = heard(name)
+    line = f",line={reading.line}" if reading.line else ""
+    return f"::{'notice' if reading.verdict == APPROVE else 'error'} file={name}{line}::{reading}\n"
+
+
+class Call(NamedTuple):
+    """A call of verdict_check.py where FILES are, and what it has to come to."""
+
+    name: str
+    code: int
+    arguments: Any  # a list, or a str to be split at blanks
+    out: str = ""
+    err: Sequence[str] = ()  # a line each, without the name of the program
+    stdin: Optional[bytes] = None  # if given, the call is a real process
+    env: Optional[Dict[str, str]] = None
+
+
+# fmt: off
+CALLS = [
+    Call("an approval", 0, "a", "VERDICT: APPROVE\n"),
+    Call("a block", 3, "r", "VERDICT: REQUEST_CHANGES\n"),
+    Call("nothing stated", 4, "n", said("n")),
+    Call("a doubt behind it", 4, "x", said("x")),
+    Call("an older prompt's approval", 4, "old", said("old")),
+    Call("an empty file", 4, "empty", said("empty")),
+    Call("an empty input", 4, "-", said("empty"), stdin=b""),
+    Call("an approval on standard input", 0, "-", "VERDICT: APPROVE\n", stdin=A.encode()),
+    Call("a block on standard input", 3, "-", "VERDICT: REQUEST_CHANGES\n", stdin=R.encode()),
+
+    Call("a panel approves", 0, "a b c", panel("a b c", "APPROVE")),
+    Call("a panel with a block", 3, "a r", panel("a r", "REQUEST_CHANGES", 1)),
+    Call("a block, and silence", 3, "r n", panel("r n", "REQUEST_CHANGES", 0)),
+    Call("an approval, and silence", 4, "a n", panel("a n", "AMBIGUOUS", 1)),
+    Call("silence twice", 4, "n m", panel("n m", "(not stated)", 0)),
+    Call("a panel with standard input", 3, "r -", panel("r -", REQUEST_CHANGES, 1), stdin=content("-")),
+    Call("standard input and a file of its name", 3, "- ./-", panel("- ./-", REQUEST_CHANGES, 1), stdin=content("-")),
+
+    Call("its token", 0, f"--token {T} t", "VERDICT: APPROVE\n"),
+    Call("its token in capitals", 0, f"--token {T.upper()} t", "VERDICT: APPROVE\n"),
+    Call("a token is lacking", 4, f"--token {T} a", said("a", T)),
+    Call("another token", 4, f"--token {OTHER} t", said("t", OTHER)),
+    Call("a token for which nobody asked", 4, "t", said("t")),
+    *(Call(f"a malformed token, {bad!a}", 2, ["--token", bad, "a"], err=[BAD_TOKEN])
+      for bad in ("", "short", "7", "7f3a9c2", "a" * 65, T + "\n", "::error::x")),
+    Call("its diff", 0, "--diff diff d", "VERDICT: APPROVE\n"),
+    Call("an amended diff", 4, "--diff amended d", said("d", diff_token(DIFF + b"\n"))),
+    Call("a diff's token is lacking", 4, "--diff diff a", said("a", diff_token(DIFF))),
+    Call("a diff on standard input", 0, "--diff - d", "VERDICT: APPROVE\n", stdin=DIFF),
+    Call("another diff on standard input", 4, "--diff - d", said("d", diff_token(b"+y")), stdin=b"+y"),
+    *(Call(f"a diff, {what}", 1, ["--diff", diff, "a", "r"],
+           panel("gone off", "(not read)", 0, 2), [f"{diff}: {why}"])
+      for what, diff, why in (("missing", "gone", NO_FILE), ("a folder", ".", A_FOLDER), ("no name", "", NO_FILE),
+                              ("empty", "empty", "the diff is empty"), ("blank", "blank", "the diff is empty"))),
+
+    Call("json", 4, "a x --json", as_object(4, AMBIGUOUS, "a x")),
+    Call("json of one", 0, "--json a", as_object(0, APPROVE, "a")),
+    Call("json with a missing report", 1, "a gone --json", as_object(1, None, "a gone"), [f"gone: {NO_FILE}"]),
+    Call("quiet approval", 0, "--quiet a"),
+    Call("quiet block", 3, "--quiet r"),
+    Call("quiet silence", 4, "n --quiet"),
+    Call("quiet and missing", 1, "gone --quiet", err=[f"gone: {NO_FILE}"]),
+
+    Call("help", 2, "--help", verdict_check.USAGE + "\n"),
+    Call("help and a report", 2, "a -h", verdict_check.USAGE + "\n"),
+    Call("version", 2, "--version", verdict_contract.__version__ + "\n"),
+    Call("version and a report", 2, "--version a", verdict_contract.__version__ + "\n"),
+    Call("unknown option", 2, "--no a", err=["unrecognized arguments: --no (--help shows the usage)"]),
+    *(Call(f"a file twice, {what}", 2, files, err=[f"named twice: {files[0]} (--help shows the usage)"])
+      for what, files in (("alike", "a a"), ("by another name", "a ./a"), ("later", "b a ./b"), ("as diff", "a --diff a"))),
+    Call("a missing file twice", 2, "gone ./gone", err=["named twice: gone (--help shows the usage)"]),
+    Call("standard input twice", 2, "- a -", err=["named twice: - (--help shows the usage)"], stdin=A.encode()),
+    Call("standard input, also as diff", 2, "- --diff -", err=["named twice: - (--help shows the usage)"], stdin=b"x"),
+
+    Call("a missing report", 1, "gone", err=[f"gone: {NO_FILE}"]),
+    Call("the others are read", 1, "a gone r", panel("a gone r", "(not read)", 1, 1), [f"gone: {NO_FILE}"]),
+    Call("several are missing", 1, "gone off a", panel("gone off a", "(not read)", 1, 2),
+         [f"gone: {NO_FILE}", f"off: {NO_FILE}"]),
+    Call("a folder", 1, ".", err=[f".: {A_FOLDER}"]),
+    Call("an empty name", 1, [""], err=[f": {NO_FILE}"]),
+    Call("a NUL in the name", 1, ["a\0b"], err=["a\\x00b: embedded null byte"]),
+    Call("a name that commands a log", 1, ["##[x]\x1b"], err=[f"{HASHES}[x]\\x1b: {NO_FILE}"]),
+
+    Call("every mark of UTF", 0, [*MARKED, "utf-8-sig", "utf-16", "utf-32", "plain"],
+         panel(" ".join([*MARKED, "utf-8-sig", "utf-16", "utf-32", "plain"]), "APPROVE")),
+    Call("lines in every UTF", 3, ["--json", *(f"block-{codec}" for codec in MARKED)],
+         as_object(3, REQUEST_CHANGES, " ".join(f"block-{codec}" for codec in MARKED))),
+    Call("UTF-16 without a mark", 4, "unmarked-le", said("unmarked-le")),
+    Call("UTF-16 without a mark, the other", 4, "unmarked-be", said("unmarked-be")),
+    Call("a stray byte above", 0, "stray", "VERDICT: APPROVE\n"),
+    Call("a stray byte behind", 4, "stray-end", said("stray-end")),
+    Call("half a character behind", 4, "half", said("half")),
+    Call("a stray byte within", 4, "latin-1", said("latin-1")),
+
+    Call("no files of GitHub's", 0, "--github a", said("a") + note("a")),
+    Call("no names of GitHub's files", 0, "--github a", said("a") + note("a"),
+         env={"GITHUB_OUTPUT": "", "GITHUB_STEP_SUMMARY": ""}),
+    *(Call(f"{variable} cannot be written, {path}", 1, "--github a", said("a") + note("a"),
+           [f"{variable}: {path.replace('##', HASHES)}: {why}"], env={variable: path})
+      for variable in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+      for path, why in ((".", A_FOLDER), ("no/x", NO_FILE), ("##[off]/x", NO_FILE))),
+]
+
+# For GitHub: the exit code, the reports, the overall verdict, and the report whose rule and line speak for all.
+JOBS = [
+    (0, "a", APPROVE, "a"),
+    (3, "r", REQUEST_CHANGES, "r"),
+    (4, "n", None, "n"),
+    (4, "n m", None, "n"),
+    (0, "a b", APPROVE, "a"),
+    (3, "a n r", REQUEST_CHANGES, "r"),
+    (4, "a x q", AMBIGUOUS, "x"),
+    (4, "a n", AMBIGUOUS, "n"),
+    (4, "n q", AMBIGUOUS, "q"),
+    (1, "gone", None, None),
+    (1, "a gone", None, None),
+    (1, "gone n", None, None),
+]
+# fmt: on
+
+
+def call(arguments: Sequence[str], encoding: str = "utf-8") -> Tuple[int, str, str]:
+    """Call the command within this process. Returns its status and what came out; what it did not flush is missed."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding, "strict", "\n")
+    err = io.TextIOWrapper(io.BytesIO(), encoding, "backslashreplace", "\n")
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = verdict_check.main(arguments)
+    printed = [stream.buffer.getvalue().decode(encoding) for stream in (out, err)]
+    return code, printed[0], printed[1]
+
+
+class CommandTest(Scratch):
+    """verdict_check.py and verdict_contract.py as a script or a job calls them. Each of CALLS is a test."""
 
     def setUp(self) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = Path(os.path.realpath(temporary.name))
+        super().setUp()
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        for name in FILES:
+            Path(name).write_bytes(content(name))
 
-    def write(self, name: str, content: Any) -> str:
-        """A file in the test's folder; text is written as UTF-8, behind hostile lines. Returns its name."""
-        data = content if isinstance(content, bytes) else (HOSTILE + content).encode("utf-8", "surrogatepass")
-        (self.folder / name).write_bytes(data)
+    def put(self, name: str, text: str) -> str:
+        """One more file, behind hostile lines. Returns its name; skips where that cannot be a name."""
+        try:
+            Path(name).write_bytes((HOSTILE + text).encode())
+        except (UnicodeEncodeError, OSError) as error:
+            self.skipTest(f"a file cannot have such a name here: {type(error).__name__}")
         return name
 
-    def check(
-        self, code: int, reports: Sequence[str], *options: str, env: Optional[Dict[str, str]] = None, **how: Any
-    ) -> Tuple[str, str]:
-        """Run verdict_check.py, check what holds for every call, return what it printed."""
-        others = ("GITHUB_", "PYTHONIO")
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(others)}
-        how = {"cwd": self.folder, **how}
-        ran = process(*PYTHON, HERE / "verdict_check.py", *options, *reports, env={**inherited, **(env or {})}, **how)
-        out, err = ((stream or b"").decode("utf-8", "surrogateescape") for stream in (ran.stdout, ran.stderr))
-        self.assertEqual(code, ran.returncode, out + err)
-        if ran.returncode == 0:
-            self.check_approved(reports, dict(zip(options, options[1:])), how.get("input", b""))
-        self.assertNotIn("Traceback", err)
-        self.assertNotIn(CANARY, out + err)
-        self.assertNotIn("##[", out + err)
-        commands = {line for line in (out + err).splitlines() if line.lstrip().startswith("::")}
-        told = {line for line in commands if re.match("::(error|notice) file=", line)}
-        self.assertEqual(told if "--github" in options else set(), commands)
+    def make(self, row: Call, encoding: str = "utf-8") -> Tuple[str, str]:
+        """Make a call, see that nothing hostile came out of it and that 0 means approvals. Returns what it printed."""
+        arguments = row.arguments.split() if isinstance(row.arguments, str) else row.arguments
+        env = clean_environment(**(row.env or {}))
+        if row.stdin is None:
+            with unittest.mock.patch.dict(os.environ, env, clear=True):
+                code, out, err = call(arguments, encoding)
+        else:
+            ran = process(*PYTHON, CHECK, *arguments, input=row.stdin, env=env)
+            code = ran.returncode
+            out, err = (stream.decode("utf-8").replace("\r\n", "\n") for stream in (ran.stdout, ran.stderr))
+        self.assertEqual(row.code, code, out + err)
+        self.check_inert(out, err, "--github" in arguments)
+        if code == 0:
+            self.check_approvals(arguments, row.stdin)
         return out, err
 
-    def check_approved(self, reports: Sequence[str], options: Dict[str, str], stdin: bytes) -> None:
+    def check_inert(self, out: str, err: str, annotated: bool) -> None:
+        """What was printed holds nothing of a report, acts on no terminal, and commands no log but to annotate."""
+        self.assertTrue(all(line.isprintable() for line in (out + err).split("\n")), ascii(out + err))
+        self.assertIsNone(re.search(rf"{CANARY}|Traceback|Exception ignored|##\w*\[", out + err), out + err)
+        commands = {line for line in (out + err).splitlines() if line.lstrip().startswith("::")}
+        told = {line for line in commands if re.match("::(error|notice) file=", line)}
+        self.assertEqual(told if annotated else set(), commands)
+
+    def check_approvals(self, arguments: Sequence[str], stdin: Optional[bytes]) -> None:
         """Exit 0 takes at least one report, and an approval in each: nothing else exits 0."""
-        diff = options.get("--diff")
-        token = diff_token((self.folder / diff).read_bytes()) if diff else options.get("--token")
+        given = dict(zip(arguments, arguments[1:]))
+        diff = given.get("--diff")
+        token = diff_token((stdin or b"") if diff == "-" else Path(diff).read_bytes()) if diff else given.get("--token")
+        values = {given.get("--diff"), given.get("--token")}
+        reports = [word for word in arguments if not word.startswith("--") and word not in values]
         self.assertTrue(reports)
         for report in reports:
-            content = stdin if report == "-" else (self.folder / report).read_bytes()
-            self.assertEqual(APPROVE, find_verdict(verdict_check.decode(content), token), report)
+            text = verdict_check.decode((stdin or b"") if report == "-" else Path(report).read_bytes())
+            self.assertEqual(APPROVE, find_verdict(text, token), report)
 
-    # Verdicts
+    def check(self, row: Call) -> None:
+        """Make a call, and compare what it printed to the letter."""
+        self.assertEqual((row.out, "".join(f"verdict_check.py: {line}\n" for line in row.err)), self.make(row))
 
-    def test_exit_0_for_an_approval(self) -> None:
-        self.assertEqual(("VERDICT: APPROVE\n", ""), self.check(0, [self.write("a", A)]))
+    def test_each_call_is_a_test(self) -> None:
+        own = [value for value in vars(CommandTest).values() if getattr(value, "__name__", "") == "<lambda>"]
+        self.assertEqual(len(CALLS), len(own))
 
-    def test_exit_3_for_a_block(self) -> None:
-        self.assertEqual(("VERDICT: REQUEST_CHANGES\n", ""), self.check(3, [self.write("r", R)]))
+    # Calls that need more than the files
 
-    def test_exit_4_for_all_else(self) -> None:
-        for text in ("", A + " maybe", OLD_APPROVE):
-            out, err = self.check(4, [self.write("x", text)])
-            self.assertEqual((verdict_line(HOSTILE + text) + "\n", ""), (out, err))
-
-    def test_exit_4_for_an_empty_file(self) -> None:
-        out, _ = self.check(4, [self.write("empty", b"")])
-        self.assertEqual(verdict_line("") + "\n", out)
-
-    def test_exit_4_for_an_empty_input(self) -> None:
-        self.check(4, ["-"], input=b"")
-
-    def test_input_from_a_pipe(self) -> None:
-        self.assertEqual(("VERDICT: APPROVE\n", ""), self.check(0, ["-"], input=A.encode()))
-        self.check(3, ["-"], input=R.encode())
-
-    def test_a_panel_that_approves(self) -> None:
-        names = [self.write("a", A), self.write("b", f"**{A}**"), self.write("c", A)]
-        said = "".join(f"{name}: VERDICT: APPROVE\n" for name in names)
-        self.assertEqual((said + "PANEL: APPROVE\n", ""), self.check(0, names))
-
-    def test_a_panel_that_does_not(self) -> None:
-        self.write("a", A)
-        self.write("r", R)
-        self.write("n", "")
-        for code, names, said in (
-            (3, ["a", "r"], "REQUEST_CHANGES !! 1 of 2"),
-            (3, ["r", "n"], "REQUEST_CHANGES !! 0 of 2"),
-            (4, ["a", "n"], "AMBIGUOUS !! 1 of 2"),
-        ):
-            out, _ = self.check(code, names)
-            self.assertEqual(f"PANEL: {said} approve; read the reports", out.splitlines()[-1])
-            self.assertEqual([name + ":" for name in names], [line.split()[0] for line in out.splitlines()[:-1]])
-        self.write("m", "")
-        self.assertIn("PANEL: (not stated) !! 0 of 2 approve", self.check(4, ["n", "m"])[0])
-
-    def test_a_panel_with_standard_input(self) -> None:
-        out, _ = self.check(3, [self.write("a", A), "-"], input=R.encode())
-        self.assertIn("-: VERDICT: REQUEST_CHANGES\n", out)
-
-    # Tokens
-
-    def test_token(self) -> None:
-        self.write("t", f"{A} {T}")
-        self.write("a", A)
-        self.check(0, ["t"], "--token", T)
-        self.check(0, ["t"], "--token", T.upper())
-        self.assertIn("wrong-token, line 6", self.check(4, ["a"], "--token", T)[0])
-        self.assertIn("wrong-token", self.check(4, ["t"], "--token", OTHER)[0])
-        self.assertIn("wrong-token", self.check(4, ["t"])[0])
-
-    def test_malformed_tokens_exit_2(self) -> None:
-        for token in ("", "short", "7f3a9c2", "a" * 65, T + "\n", "::error::x"):
-            out, err = self.check(2, [self.write("a", A)], "--token", token)
-            self.assertEqual(("", 1), (out, err.count("\n")))
-
-    def test_diff(self) -> None:
-        diff = b"--- a/x\n+++ b/x\n-old\r\n+new\xff\n"
-        self.write("diff", diff)
-        self.write("t", f"{A} {hashlib.sha256(diff).hexdigest()[:16]}")
-        self.check(0, ["t"], "--diff", "diff")
-        self.assertIn("wrong-token", self.check(4, ["t"], "--diff", self.write("amended", diff + b"\n"))[0])
-        self.assertIn("wrong-token", self.check(4, [self.write("a", A)], "--diff", "diff")[0])
-
-    def test_diff_from_standard_input(self) -> None:
-        self.write("t", f"{A} {diff_token(b'+x')}")
-        out, _ = self.check(4, ["t"], "--diff", "-", input=b"+y")
-        self.assertIn("wrong-token", out)
-        ran = process(*PYTHON, HERE / "verdict_check.py", "--diff", "-", self.folder / "t", input=b"+x")
-        self.assertEqual((0, b"VERDICT: APPROVE\n"), (ran.returncode, ran.stdout))
-
-    def test_diff_that_cannot_be_read_exits_1(self) -> None:
-        for diff in ("missing", ".", self.write("empty", b""), self.write("blank", b" \r\n\t")):
-            out, err = self.check(1, [self.write("a", A), self.write("r", R)], "--diff", diff)
-            self.assertRegex(out, r"\APANEL: \(not read\) !! 0 of 2 approve, .*; read the reports\n\Z")
-            self.assertEqual(1, err.count("\n"), err)
-            self.assertIn(f" {diff}: ", err)
-
-    # Forms of output
-
-    def test_json(self) -> None:
-        names = [self.write("a", A), self.write("x", A + " maybe")]
-        out, err = self.check(4, names, "--json")
-        self.assertEqual(("", 1), (err, out.count("\n")))
-        texts = [HOSTILE + A, HOSTILE + A + " maybe"]
-        reports = [
-            {"report": name, **read_verdict(text)._asdict(), "message": verdict_line(text)}
-            for name, text in zip(names, texts)
-        ]
-        wanted = {"verdict": AMBIGUOUS, "exit_code": 4, "reports": reports, "version": verdict_contract.__version__}
-        self.assertEqual(wanted, json.loads(out))
-        self.assertEqual(["verdict", "exit_code", "reports", "version"], list(json.loads(out)))
-
-    def test_json_of_one_approval(self) -> None:
-        result = json.loads(self.check(0, [self.write("a", A)], "--json")[0])
-        report = {"report": "a", "verdict": APPROVE, "rule": "approved", "line": 6, "message": "VERDICT: APPROVE"}
-        self.assertEqual((APPROVE, 0, [report]), (result["verdict"], result["exit_code"], result["reports"]))
-
-    def test_json_of_a_missing_report(self) -> None:
-        result = json.loads(self.check(1, [self.write("a", A), "missing"], "--json")[0])
-        self.assertEqual((None, 1), (result["verdict"], result["exit_code"]))
-        report = {"report": "missing", "verdict": None, "rule": None, "line": None, "message": "cannot be read"}
-        self.assertEqual([APPROVE, report], [result["reports"][0]["verdict"], result["reports"][1]])
-
-    def test_quiet(self) -> None:
-        self.write("a", A)
-        self.write("r", R)
-        self.write("n", "")
-        for code, name in ((0, "a"), (3, "r"), (4, "n")):
-            self.assertEqual(("", ""), self.check(code, [name], "--quiet"))
-        self.assertEqual("", self.check(1, ["missing"], "--quiet")[0])
-
-    # Usage
-
-    def test_help_and_version_exit_2(self) -> None:
-        out, _ = self.check(2, [], "--help")
-        self.assertTrue(all(line in out for line in (verdict_check.__doc__ or "").splitlines()), out)
-        self.assertEqual((verdict_contract.__version__ + "\n", ""), self.check(2, [], "--version"))
-        self.check(2, [self.write("a", A)], "--help")
-        self.check(2, ["a"], "--version")
-        self.check(2, ["a"], "-h")
-
-    def test_wrong_usage_exits_2(self) -> None:
-        self.write("a", A)
-        self.write("d", b"+x")
-        for options in (
-            ["--nonsense"],
-            ["--tok", T],
-            ["--json", "--quiet"],
-            ["--token", T, "--diff", "d"],
-            ["--::error::x"],
-            ["--\x1b[2J"],
-        ):
-            out, err = self.check(2, ["a"], *options)
+    def test_wrong_usage_is_one_line(self) -> None:
+        for options in (["--nonsense"], ["--tok", T], ["--json", "--quiet"], ["--token", T, "--diff", "diff"],
+                        ["--::error::x"], ["--\x1b[2J"], ["--##[error]x"], ["--a\nb"]):  # fmt: skip
+            out, err = self.make(Call("", 2, ["a", *options]))
             self.assertEqual(("", 1), (out, err.count("\n")), err)
-            self.assertTrue(err[:-1].isprintable(), ascii(err))
-        self.assertEqual("", self.check(2, [])[0])
-        self.check(2, [], "--token")
+        for arguments in ([], ["--token"], ["a", "--diff"]):
+            out, err = self.make(Call("", 2, arguments))
+            self.assertEqual(("", 1), (out, err.count("\n")), err)
 
-    def test_the_same_report_twice_exits_2(self) -> None:
-        self.write("a", A)
-        for twin in ("a", "./a", str(self.folder / "a"), f"../{self.folder.name}/a"):
-            out, err = self.check(2, ["a", twin])
-            self.assertEqual(("", 1), (out, err.count("\n")))
-        self.check(2, ["-", "-"], input=A.encode())
-        self.check(2, ["-"], "--diff", "-", input=A.encode())
-        self.check(2, ["a"], "--diff", "a")
+    def test_a_file_has_one_identity(self) -> None:
+        Path("folder").mkdir()
+        for twin in (str(self.folder / "a"), f"../{self.folder.name}/a", "folder/../a"):
+            self.check(Call("", 2, ["a", twin], err=["named twice: a (--help shows the usage)"]))
+        for link in (os.link, os.symlink):
+            name = link.__name__
+            try:
+                link("a", name)
+            except OSError as error:
+                self.skipTest(f"no {name} here: {error.strerror}")
+            self.check(Call("", 2, ["a", name], err=["named twice: a (--help shows the usage)"]))
+            self.check(Call("", 0, [name], "VERDICT: APPROVE\n"))
 
-    @unittest.skipUnless(os.path.exists("/dev/stdin"), "standard input has no path here")
-    def test_the_report_on_standard_input_named_as_well_exits_2(self) -> None:
-        for twin in (self.write("a", A), "/dev/stdin"):
-            with open(self.folder / "a", "rb") as report:
-                self.check(2, ["-", twin], stdin=report)
-
-    @unittest.skipUnless(POSIX, "symbolic links may need a privilege here")
-    def test_the_same_report_behind_a_link_exits_2(self) -> None:
-        os.symlink(self.write("a", A), self.folder / "link")
-        self.check(2, ["a", "link"])
-        self.check(0, ["link"])
-
-    # What cannot be read
-
-    def test_a_missing_report_exits_1(self) -> None:
-        out, err = self.check(1, ["missing"])
-        self.assertEqual("", out)
-        self.assertRegex(err, r"\Averdict_check.py: missing: No such file or directory\n\Z")
-
-    def test_the_other_reports_are_read_and_shown(self) -> None:
-        out, err = self.check(1, [self.write("a", A), "missing", self.write("r", R)])
-        self.assertEqual(["a: VERDICT: APPROVE", "r: VERDICT: REQUEST_CHANGES"], out.splitlines()[:2])
-        self.assertRegex(out.splitlines()[2], r"\APANEL: \(not read\) !! 1 of 3 approve, .*; read the reports\Z")
-        self.assertEqual(1, err.count("\n"))
-        self.assertEqual(2, self.check(1, ["missing", "gone", "a"])[1].count("\n"))
-
-    def test_a_directory_exits_1(self) -> None:
-        self.assertIn("verdict_check.py: .: ", self.check(1, ["."])[1])
-
-    def test_an_empty_name_exits_1(self) -> None:
-        self.check(1, [""])
-        self.check(1, [self.write("a", A)], "--diff", "")
+    def test_standard_input_is_a_file_too(self) -> None:
+        with contextlib.suppress(OSError):
+            os.link("a", "hard")
+        for twin in filter(os.path.exists, ("a", "hard", "/dev/stdin")):
+            with open("a", "rb") as report:
+                ran = process(*PYTHON, CHECK, "-", twin, stdin=report)
+            self.assertEqual((2, b""), (ran.returncode, ran.stdout), twin)
+            self.assertIn(b"named twice: -", ran.stderr)
 
     @unittest.skipIf(not POSIX or os.geteuid() == 0, "whoever runs this may read every file")
-    def test_no_permission_exits_1(self) -> None:
-        (self.folder / self.write("a", A)).chmod(0)
-        self.assertIn("verdict_check.py: a: Permission denied", self.check(1, ["a"])[1])
+    def test_no_permission(self) -> None:
+        os.chmod("a", 0)
+        self.check(Call("", 1, "a", err=[f"a: {NO_ACCESS}"]))
 
     @unittest.skipUnless(os.path.exists("/proc/self/mem"), "no file here that opens and then fails")
-    def test_a_report_that_fails_while_it_is_read_exits_1(self) -> None:
-        said = "verdict_check.py: /proc/self/mem: Input/output error\n"
-        self.assertEqual(("", said), self.check(1, ["/proc/self/mem"]))
+    def test_a_report_that_fails_while_it_is_read(self) -> None:
+        self.check(Call("", 1, "/proc/self/mem", err=[f"/proc/self/mem: {os.strerror(errno.EIO)}"]))
 
-    def test_over_64_mebibytes_exits_1(self) -> None:
-        os.truncate(self.folder / self.write("##big", A.encode()), (64 << 20) + 1)
-        self.assertEqual(("", "verdict_check.py: #\\x23big: larger than 64 MiB\n"), self.check(1, ["##big"]))
-        os.truncate(self.folder / "##big", 64 << 20)
-        self.check(4, ["##big"])
-
-    @unittest.skipUnless(os.path.exists("/dev/zero"), "no /dev/zero here")
-    def test_an_endless_input_exits_1(self) -> None:
-        limit = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); "
-        limit += "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
-        with open("/dev/zero", "rb") as endless:
-            ran = process(*PYTHON, "-c", limit, HERE / "verdict_check.py", "-", stdin=endless)
-        self.assertEqual((1, b""), (ran.returncode, ran.stdout))
-        self.assertEqual(b"verdict_check.py: -: larger than 64 MiB", ran.stderr.strip())
-
-    @unittest.skipUnless(hasattr(os, "mkfifo"), "no named pipes here")
-    def test_an_interrupt_exits_130(self) -> None:
-        os.mkfifo(self.folder / "pipe")
-        command = [*PYTHON, str(HERE / "verdict_check.py"), str(self.folder / "pipe")]
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        with running:
-            with open(self.folder / "pipe", "wb") as pipe:
-                pipe.write(bytes(1 << 20))  # more than a pipe holds: once it is written, the other side is reading
-                pipe.flush()
-                running.send_signal(signal.SIGINT)
-            out, err = running.communicate(timeout=60)
-        self.assertEqual((130, b"", b""), (running.returncode, out, err))
-
-    # Bytes
-
-    def test_encodings(self) -> None:
-        text = f"Gr\u00f6\u00dfe \U0001f680 \u4e2d\u6587\r\n\r\n{A}\r\n"
-        marked = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
-        bare = [self.write(codec, text.encode(codec)) for codec in ("utf-8-sig", "utf-16", "utf-32")]
-        self.check(0, [*bare, *(self.write(codec, ("\ufeff" + text).encode(codec)) for codec in marked)])
-        self.check(0, [self.write("utf-8", text.encode())])
-        out, _ = self.check(3, [self.write(codec, f"\ufeff\u00df\n{R}".encode(codec)) for codec in marked], "--json")
-        self.assertEqual([2] * len(marked), [report["line"] for report in json.loads(out)["reports"]])
-
-    def test_utf_16_without_a_mark(self) -> None:
-        for codec in ("utf-16-le", "utf-16-be"):
-            self.assertIn("not-bare", self.check(4, [self.write("x", A.encode(codec))])[0])
-
-    def test_stray_bytes(self) -> None:
-        self.check(0, [self.write("x", b"Gr\xf6\xdfe gut\n" + A.encode())])
-        self.assertIn("unknown-value", self.check(4, [self.write("x", A.encode() + b"\xff")])[0])
-        self.check(4, [self.write("x", ("\ufeff" + A).encode("utf-16-le") + b"\x00")])
-        self.check(4, [self.write("x", A.replace("V", "\u00d6").encode("latin-1"))])
-
-    # Hostile paths and outputs
+    @NEEDS_ROOM
+    def test_over_64_mebibytes(self) -> None:
+        os.truncate("a", verdict_check.LIMIT + 1)
+        self.check(Call("", 1, "a", err=["a: larger than 64 MiB"]))
+        os.truncate("a", verdict_check.LIMIT)
+        self.make(Call("", 4, "a"))
 
     @unittest.skipUnless(POSIX, "names that another system does not allow")
     def test_hostile_names_stay_text(self) -> None:
-        commands = ("::error::x", "##[group]x", "%0A::error::", "a\n::error::x", "a\r\n##[error]x")
-        names = [self.write(name, A) for name in (*commands, "\x1b[2Jx", "a|b`c`", "a\u2028::x::", "a\x85##[x]")]
-        missing = [name + "~" for name in names]
+        odd = [
+            "::error::x",
+            " ::error::x",
+            "##[group]x",
+            "##vso[x]y",
+            "%0A::error::",
+            "a\n::error::x",
+            "a\r\n##[error]x",
+        ]
+        odd += ["\x1b[2Jx", "a|b`c`", "a\u2028::x::", "a\x85##[x]"] + [os.fsdecode(b"caf\xe9\xff")] * LINUX
+        names = [self.put(name, A) for name in odd]
         for code, reports, options, lines in (
             (0, names, [], len(names) + 1),
-            (0, names, ["--json"], 1),
             (0, names, ["--github"], 2 * len(names) + 1),
             (4, names, ["--token", OTHER], len(names) + 1),
-            (1, missing, ["--github"], len(names) + 1),
+            (1, [name + "~" for name in names], ["--github"], len(names) + 1),
         ):
-            out, err = self.check(code, reports, *options)
-            self.assertTrue(all(line.isprintable() for line in (out + err).split("\n")), ascii(out + err))
+            out, err = self.make(Call("", code, [*options, *reports]))
             self.assertEqual((lines, len(names) if code == 1 else 0), (out.count("\n"), err.count("\n")), ascii(out))
-
-    @unittest.skipUnless(sys.platform == "linux", "names are text here")
-    def test_a_name_that_is_not_utf_8(self) -> None:
-        name = os.fsdecode(b"caf\xe9\xff")
-        self.write(name, A)
-        self.write("b", A)
-        for options in ([], ["--json"], ["--github"]):
-            self.check(0, [name, "b"], *options)
-        self.assertEqual(name, json.loads(self.check(0, [name], "--json")[0])["reports"][0]["report"])
-        self.assertEqual(1, self.check(1, [name + "x"])[1].count("\n"))
+        told = json.loads(self.make(Call("", 0, ["--json", *names]))[0])
+        self.assertEqual(names, [report["report"] for report in told["reports"]])
 
     def test_a_narrow_console(self) -> None:
-        name = self.write("\u0442\u0435\u0441\u0442\U0001f680", A)
-        self.write("b", R)
+        name = self.put("\u0442\u0435\u0441\u0442\U0001f680", A)
         for options in ([], ["--json"], ["--github"]):
-            self.check(0, [name], *options, env={"PYTHONIOENCODING": "ascii"})
-            self.check(3, [name, "b"], *options, env={"PYTHONIOENCODING": "ascii:strict"})
-        out, _ = self.check(3, [name, "b"], env={"PYTHONIOENCODING": "ascii"})
+            self.make(Call("", 0, [*options, name]), "ascii")
+            self.make(Call("", 3, [*options, name, "r"]), "latin-1")
+        out, _ = self.make(Call("", 3, [name, "r"]), "ascii")
         self.assertIn("\\u0442\\u0435\\u0441\\u0442\\U0001f680: VERDICT: APPROVE\n", out)
-        self.check(1, ["\u043d\u0435\u0442"], env={"PYTHONIOENCODING": "ascii:strict"})
+        self.make(Call("", 1, ["\u043d\u0435\u0442"]), "ascii")
 
-    @unittest.skipUnless(POSIX, "needs a POSIX shell")
-    def test_closed_streams(self) -> None:
-        self.write("a", A)
-        self.write("r", R)
-        command = " ".join(f"'{part}'" for part in [*PYTHON, str(HERE / "verdict_check.py")])
-        calls = {"a >&-": 0, "r >&-": 3, "a r >&-": 3, "--json a >&-": 0, "--help >&-": 2, "missing >&-": 1, "- <&-": 1}
-        calls.update({"a <&-": 0, "missing 2>&-": 1, "--nonsense 2>&-": 2, "a 2>&-": 0, "r >&- 2>&- <&-": 3})
-        for arguments, wanted in calls.items():
-            ran = process("sh", "-c", f"{command} {arguments}", cwd=self.folder)
-            self.assertEqual(wanted, ran.returncode, (arguments, ran.stderr))
-            self.assertNotIn(b"Traceback", ran.stderr)
+    def test_calls_leave_nothing_behind(self) -> None:
+        def state() -> List[Any]:
+            return [sys.argv, sys.stdout, sys.stderr, dict(os.environ), os.getcwd(), signal.getsignal(signal.SIGINT)]
 
-    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
-    def test_a_full_disk_exits_1(self) -> None:
-        self.write("a", A)
-        self.write("r", R)
-        said = "verdict_check.py: standard output: No space left on device\n"
-        calls: List[Any] = [(1, ["a"]), (1, ["r"]), (1, ["a", "--json"]), (1, ["a", "--github"]), (2, ["--help"])]
-        for code, arguments in calls:
-            with open("/dev/full", "wb") as full:
-                self.assertEqual(said, self.check(code, arguments, stdout=full)[1])
-        for code, arguments in [(1, ["missing"]), (2, ["--nonsense"])]:
-            with open("/dev/full", "wb") as full:
-                self.check(code, arguments, stderr=full)
-
-    @unittest.skipUnless(POSIX, "a pipe is closed in another way here")
-    def test_a_reader_that_went_away_exits_1(self) -> None:
-        self.write("a", A)
-        read, write = os.pipe()
-        os.close(read)
-        with open(write, "wb") as pipe:
-            self.assertEqual(1, self.check(1, ["a"], stdout=pipe)[1].count("\n"))
+        with unittest.mock.patch.object(sys, "argv", []):
+            before = state()
+            for arguments in (["a"], ["--help"], ["--no"], ["gone"], ["--json", "r"], ["--github", "n"]):
+                self.assertEqual(call(arguments), call(arguments))
+            self.assertEqual(before, state())
 
     # GitHub
 
-    def github_files(self) -> Dict[str, str]:
-        """The variables that name the files which GitHub reads after a step."""
-        return {"GITHUB_OUTPUT": str(self.folder / "out"), "GITHUB_STEP_SUMMARY": str(self.folder / "sum")}
+    def test_github(self) -> None:
+        after = {}
+        for code, names, verdict, decides in JOBS:
+            rule, line = heard(decides)[1:] if decides else ("", "")
+            outputs = f"verdict={verdict or 'none'}\nexit-code={code}\nrule={rule}\nline={line or ''}\n"
+            for option in ("", "--github", "--github --json", "--github --quiet"):
+                with self.subTest(names=names, option=option):
+                    printed, *files = self.of_github(Call("", code, f"{option} {names}"))
+                    notes = "".join(map(note, names.split())) if option == "--github" else ""
+                    self.assertEqual(notes, "".join(re.findall("^::.*\n", printed, re.MULTILINE)))
+                    self.assertEqual(outputs if option else "", files[0])
+                    if option:
+                        after[code] = self.check_summary(files[1], names.split(), verdict or "(not ")
+        self.assertEqual(4, len(set(after.values())), after)
 
-    def github(self, code: int, names: Sequence[str], *options: str) -> Tuple[Dict[str, str], List[str], List[str]]:
-        """Step outputs, summary lines and annotations of a call with --github."""
-        env = self.github_files()
-        for path in env.values():
+    def of_github(self, row: Call) -> List[str]:
+        """What a call prints, and appends to the step's outputs and the job's summary."""
+        files = {"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum", **(row.env or {})}
+        for path in ("out", "sum"):
             Path(path).write_text("kept=1\n", encoding="utf-8")
-        out, _ = self.check(code, names, "--github", *options, env=env)
-        written = [Path(path).read_text(encoding="utf-8") for path in env.values()]
+        printed, _ = self.make(row._replace(env=files))
+        written = [Path(path).read_text(encoding="utf-8") for path in ("out", "sum")]
         self.assertTrue(all(text.startswith("kept=1\n") and CANARY not in text for text in written), written)
-        outputs = dict(line.split("=", 1) for line in written[0].splitlines()[1:])
-        return outputs, written[1].splitlines()[1:], [line for line in out.splitlines() if line.startswith("::")]
+        return [printed, *(text[len("kept=1\n") :] for text in written)]
 
-    def test_github_approval(self) -> None:
-        outputs, summary, annotations = self.github(0, [self.write("a", A)])
-        self.assertEqual({"verdict": APPROVE, "exit-code": "0", "rule": "approved", "line": "6"}, outputs)
-        self.assertEqual(["::notice file=a,line=6::VERDICT: APPROVE"], annotations)
-        self.assertEqual(["| report | verdict | rule | line |", "| --- | --- | --- | --- |"], summary[:2])
-        self.assertEqual("| a | VERDICT: APPROVE | approved | 6 |", html.unescape(summary[2]))
+    def check_summary(self, text: str, names: Sequence[str], verdict: str) -> str:
+        """See that it has a heading, the overall line, what to do next and a row a report. Returns what to do."""
+        heading, _, overall, _, after, _, *table, last = text.split("\n")[:-1]
+        self.assertEqual(("## Review verdict", ""), (heading, last))
+        self.assertTrue(html.unescape(overall).startswith(verdict), overall)
+        self.assertEqual(["| report | verdict | rule | line |", "| --- | --- | --- | --- |"], table[:2])
+        self.assertEqual(len(names), len(table[2:]))
+        for name, row in zip(names, table[2:]):
+            self.assertNotRegex(row, r"[`<>*_\[\]()\\%]")
+            told = "cannot be read", "", ""
+            if name in FILES:
+                stated, rule, line = heard(name)
+                when = next(each.when for each in RULES if each.id == rule)
+                told = f"{stated or '(not stated)'}: {when}", rule, str(line or "")
+            self.assertEqual((name, *told), tuple(html.unescape(row)[2:-2].split(" | ")))
+        return after
 
-    def test_github_without_a_verdict(self) -> None:
-        outputs, _, annotations = self.github(4, [self.write("n", "")])
-        self.assertEqual({"verdict": "none", "exit-code": "4", "rule": "not-stated", "line": ""}, outputs)
-        self.assertEqual([f"::error file=n::{verdict_line('')}"], annotations)
-
-    def test_github_panel_tells_of_the_report_that_decided(self) -> None:
-        self.write("a", A)
-        self.write("r", "\n" + R)
-        self.write("n", "")
-        self.write("x", A + "!")
-        self.write("q", "> " + A)
-        for code, names, verdict, rule, line in (
-            (3, ["a", "n", "r"], REQUEST_CHANGES, "blocked", "7"),
-            (4, ["a", "x", "q"], AMBIGUOUS, "unknown-value", "6"),
-            (4, ["a", "n"], AMBIGUOUS, "not-stated", ""),
-            (4, ["n", "q"], AMBIGUOUS, "not-bare", "6"),
-        ):
-            outputs, summary, annotations = self.github(code, names)
-            self.assertEqual({"verdict": verdict, "exit-code": str(code), "rule": rule, "line": line}, outputs, names)
-            self.assertEqual((len(names), len(names)), (len(annotations), len([s for s in summary if s]) - 2))
-
-    def test_github_of_a_missing_report(self) -> None:
-        outputs, summary, annotations = self.github(1, [self.write("a", A), "missing"])
-        self.assertEqual({"verdict": "none", "exit-code": "1", "rule": "", "line": ""}, outputs)
-        self.assertEqual("::error file=missing::cannot be read", annotations[1])
-        self.assertIn("| missing | cannot be read |  |  |", summary)
-
-    def test_github_with_json_or_quiet_prints_no_annotation(self) -> None:
-        self.write("a", A)
-        self.assertEqual([], self.github(0, ["a"], "--quiet")[2])
-        outputs, _, annotations = self.github(0, ["a"], "--json")
-        self.assertEqual((APPROVE, []), (outputs["verdict"], annotations))
-
-    def test_github_without_its_files(self) -> None:
-        self.write("a", A)
-        said = "VERDICT: APPROVE\n::notice file=a,line=6::VERDICT: APPROVE\n"
-        for env in ({}, {"GITHUB_OUTPUT": "", "GITHUB_STEP_SUMMARY": ""}):
-            self.assertEqual(said, self.check(0, ["a"], "--github", env=env)[0])
-
-    def test_github_files_without_the_option_stay_untouched(self) -> None:
-        self.check(0, [self.write("a", A)], env={"GITHUB_OUTPUT": str(self.folder / "out")})
-        self.assertFalse((self.folder / "out").exists())
-
-    def test_github_file_that_cannot_be_written_exits_1(self) -> None:
-        self.write("a", A)
-        for variable in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
-            for path in (str(self.folder), str(self.folder / "no" / "such")):
-                _, err = self.check(1, ["a"], "--github", env={variable: path})
-                self.assertEqual((1, True), (err.count("\n"), f"{variable}: {path}: " in err), err)
+    def test_github_outputs_come_last(self) -> None:
+        _, outputs, _ = self.of_github(Call("", 1, "--github a", env={"GITHUB_STEP_SUMMARY": "no/such"}))
+        self.assertEqual("verdict=none\nexit-code=1\nrule=\nline=\n", outputs)
 
     @unittest.skipUnless(POSIX, "names that another system does not allow")
     def test_github_escapes_the_path(self) -> None:
-        name = "a,b:c%\n::error::|`<b>*_[x](y)\\|##[e]"
-        self.write(name, A)
-        outputs, summary, annotations = self.github(0, [name])
-        self.assertEqual(["verdict", "exit-code", "rule", "line"], list(outputs))
-        self.assertEqual(1, len(annotations))
-        self.assertTrue(annotations[0].startswith("::notice file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3A|"), annotations)
-        self.assertEqual(["VERDICT", " APPROVE"], annotations[0].split("::")[2].split(":"))
-        self.assertEqual(4, len([line for line in summary if line]) + 1)
-        self.assertEqual(5, summary[2].count("|"))
-        self.assertIsNone(re.search(r"[`<>*_\[\]()\\%]", summary[2]))
+        name = self.put("a,b:c%\n::error::|`<b>*_[x](y)\\|##[e]", A)
+        printed, outputs, summary = self.of_github(Call("", 0, ["--github", name]))
+        self.assertEqual(4, outputs.count("\n"))
+        notes = [line for line in printed.splitlines() if line.startswith("::")]
+        self.assertEqual(1, len(notes))
+        self.assertTrue(notes[0].startswith("::notice file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3A|"), notes)
+        self.assertEqual(["VERDICT", " APPROVE"], notes[0].split("::")[2].split(":"))
+        row = summary.splitlines()[-2]
+        self.assertEqual(5, row.count("|"))
+        self.assertNotRegex(row, r"[`<>*_\[\]()\\%]")
 
     # How a path is written, in each place
 
     def test_a_path_is_written_so_that_it_commands_nothing(self) -> None:
-        for function, text, want in (
-            (verdict_check.visible, "a:b::c:::d", "a:b:\\x3ac:\\x3a:d"),
-            (verdict_check.visible, "a#b##c###d", "a#b#\\x23c#\\x23#d"),
-            (verdict_check.visible, "\u00e9 \x1b\n\udc80\u2028", "\u00e9 \\x1b\\n\\udc80\\u2028"),
-            (verdict_check.place, "a: b:c: : d", "a:\\x20b:c:\\x20:\\x20d"),
-            (verdict_check.markdown, "aX\u00e90 ./-", "aX\u00e90 ./-"),
-            (verdict_check.markdown, "|<&_`\n", "&#124;&#60;&#38;&#95;&#96;&#92;n"),
+        for text, want in (
+            ("std::vector a##b ## x[1]", "std::vector a##b ## x[1]"),
+            ("::error::x", ":\\x3aerror::x"),
+            ("  :::x", "  :\\x3a:x"),
+            ("a\n::error::x", "a\\n::error::x"),
+            ("###[x]##vso[y", "##\\x23[x]#\\x23vso[y"),
+            ("\u00e9 \x1b\n\udc80\u2028", "\u00e9 \\x1b\\n\\udc80\\u2028"),
         ):
-            self.assertEqual(want, function(text))
-        outcome = verdict_check.Outcome("a%\r\n:,X##", APPROVE, "approved", 3, "VERDICT: APPROVE")
+            self.assertEqual(want, verdict_check.visible(text))
+        self.assertEqual("aX\u00e90 ,./-", verdict_check.markdown("aX\u00e90 ,./-"))
+        self.assertEqual("&#124;&#60;&#38;&#95;&#96;&#92;n", verdict_check.markdown("|<&_`\n"))
+        told = verdict_check.Outcome("a%\r\n:,X##[", APPROVE, "approved", 3, "VERDICT: APPROVE")
         self.assertEqual(
-            "::notice file=a%25%0D%0A%3A%2CX#\\x23,line=3::VERDICT: APPROVE", verdict_check.annotation(outcome)
+            "::notice file=a%25%0D%0A%3A%2CX#\\x23[,line=3::VERDICT: APPROVE", verdict_check.annotation(told)
         )
         for verdict in (REQUEST_CHANGES, AMBIGUOUS, None):
-            self.assertTrue(verdict_check.annotation(outcome._replace(verdict=verdict)).startswith("::error file="))
-        self.assertIn(
-            '"report": "a#b#\\u0023c"', verdict_check.as_json([outcome._replace(report="a#b##c")], APPROVE, 0)
-        )
-        want = "| report | verdict | rule | line |\n| --- | --- | --- | --- |\n"
-        self.assertEqual(
-            want + "| a | m | approved | 3 |\n\n", verdict_check.summary([outcome._replace(report="a", message="m")])
-        )
+            self.assertTrue(verdict_check.annotation(told._replace(verdict=verdict)).startswith("::error file="))
+        two = verdict_check.Result([told._replace(report="a: b:c: : d"), told._replace(report="a#b##[c")], APPROVE, 0)
+        self.assertEqual("a:\\x20b:c:\\x20:\\x20d: VERDICT: APPROVE", verdict_check.as_text(two)[0])
+        self.assertIn('"report": "a#b#\\u0023[c"', verdict_check.as_json(two)[0])
 
-    def test_what_is_said_word_for_word(self) -> None:
-        self.write("a", A)
-        self.write("##empty", b" \n")
-        for arguments, want in (
-            (["--token", "7", "a"], "--token: a token is 8 to 64 hex digits"),
-            (["a", "./a"], "named twice: a (--help shows the usage)"),
-            (["-", "a", "-"], "named twice: - (--help shows the usage)"),
-            (["--no", "a"], "unrecognized arguments: --no (--help shows the usage)"),
-            (["##[x]\x1b"], "#\\x23[x]\\x1b: No such file or directory"),
-            (["a", "--diff", "##empty"], "#\\x23empty: the diff is empty"),
-        ):
-            self.assertEqual(f"verdict_check.py: {want}\n", self.check(1 if "##" in arguments[-1] else 2, arguments)[1])
-        for panel, said in ((["a", "b", "c"], "1 of 3 approve, 2 cannot be read"), (["a"] * 3, "3 of 3 approve")):
-            read = [verdict_check.Outcome(p, APPROVE, "approved" if p == "a" else None, 1, "m") for p in panel]
-            self.assertIn(f" !! {said}; read the reports", verdict_check.as_text(read, None)[-1])
-        out, _ = self.check(2, [], "--help")
-        self.assertTrue(out.startswith("Exit 0 if"), out)
+    # Real processes: streams, signals, settings, and what stands beside the file
 
-    def test_standard_input_and_a_file_of_its_name(self) -> None:
-        self.write("-", A)
-        self.check(3, ["-", "./-"], input=R.encode())
+    @unittest.skipUnless(POSIX, "needs a POSIX shell")
+    def test_streams_that_cannot_be_written(self) -> None:
+        full, gone = f"verdict_check.py: standard output: {NO_SPACE}\n", f"verdict_check.py: gone: {NO_FILE}\n"
+        for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
+            for arguments, *wanted in (
+                ("gone 2>/dev/full", 1, "", ""),
+                ("--no 2>/dev/full", 2, "", ""),
+                ("a 2>/dev/full", 0, "VERDICT: APPROVE\n", ""),
+                ("a >/dev/full", 1, "", full),
+                ("r --json >/dev/full", 1, "", full),
+                ("--help >/dev/full", 2, "", full),
+                ("a >/dev/full 2>&1", 1, "", ""),
+                ("a >/dev/full 2>&-", 1, "", ""),
+                ("r >&-", 3, "", ""),
+                ("--json a >&-", 0, "", ""),
+                ("--version >&-", 2, "", ""),
+                ("gone >&-", 1, "", gone),
+                ("gone 2>&-", 1, "", ""),
+                ("--no 2>&-", 2, "", ""),
+                ("a 2>&- <&-", 0, "VERDICT: APPROVE\n", ""),
+                ("- <&-", 1, "", f"verdict_check.py: -: {os.strerror(errno.EBADF)}\n"),
+                ("r >&- 2>&- <&-", 3, "", ""),
+            ):
+                if "/dev/full" not in arguments or os.path.exists("/dev/full"):
+                    self.assertEqual(wanted, self.typed(arguments, unbuffered), (arguments, unbuffered))
 
-    def test_a_panel_tells_of_a_report_that_was_read(self) -> None:
-        outputs, _, _ = self.github(1, ["missing", self.write("n", "")])
-        self.assertEqual("not-stated", outputs["rule"])
+    def typed(self, arguments: str, env: Optional[Dict[str, str]] = None, before: str = "") -> List[Any]:
+        """Status, output and error output of a call as it is typed in a shell."""
+        script = f"{before}{' '.join(map(shlex.quote, PYTHON))} {shlex.quote(str(CHECK))} {arguments}"
+        ran = process("sh", "-c", script, env=clean_environment(**(env or {})))
+        return [ran.returncode, ran.stdout.decode(), ran.stderr.decode()]
 
-    def test_from_python(self) -> None:
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            self.assertEqual(0, verdict_check.main([str(self.folder / self.write("a", A))]))
-        self.assertEqual("VERDICT: APPROVE\n", out.getvalue())
-        with contextlib.redirect_stderr(io.StringIO()) as err:
-            self.assertEqual(1, verdict_check.main(["a\0b"]))
-        self.assertEqual("verdict_check.py: a\\x00b: embedded null byte\n", err.getvalue())
-        code = "import sys; sys.path[0], sys.argv = sys.argv[1], []; import verdict_check; verdict_check.main(['a'])"
-        self.assertEqual(0, process(*PYTHON, "-c", code, HERE, cwd=self.folder).returncode)
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
+    def test_github_is_told_that_standard_output_is_full(self) -> None:
+        env = {"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum"}
+        self.assertEqual(1, self.typed("--github a >/dev/full", env)[0])
+        self.assertEqual("verdict=none\nexit-code=1\nrule=\nline=\n", Path("out").read_text(encoding="utf-8"))
+        self.assertIn("(not written)", html.unescape(Path("sum").read_text(encoding="utf-8")))
 
-    def test_standard_input_stays_open(self) -> None:
-        code = "import os, sys; sys.path[0] = sys.argv[1]; import verdict_check; verdict_check.main(['-']); os.fstat(0)"
-        self.assertEqual(0, process(*PYTHON, "-c", code, HERE, input=A.encode()).returncode)
+    @unittest.skipUnless(POSIX, "a pipe is closed in another way here")
+    def test_a_reader_that_went_away(self) -> None:
+        read, write = os.pipe()
+        os.close(read)
+        with open(write, "wb") as pipe:
+            for env in (clean_environment(), clean_environment(PYTHONUNBUFFERED="1")):
+                ran = process(*PYTHON, CHECK, "a", stdout=pipe, env=env)
+                said = f"verdict_check.py: standard output: {os.strerror(errno.EPIPE)}\n"
+                self.assertEqual((1, said), (ran.returncode, ran.stderr.decode()))
+                self.assertEqual(1, process(*PYTHON, CHECK, "a", stdout=pipe, stderr=pipe, env=env).returncode)
 
-    @unittest.skipUnless(POSIX, "names and settings that another system does not have")
-    def test_it_finds_its_parser_and_no_other(self) -> None:
-        (self.folder / "verdict_contract.py").write_text("raise SystemExit(0)", encoding="utf-8")
-        self.write("r", R)
-        env = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONSAFEPATH": "1"}
-        for options in (["-I"], []):
-            ran = process(sys.executable, *options, HERE / "verdict_check.py", "r", cwd=self.folder, env=env)
-            self.assertEqual((3, b"VERDICT: REQUEST_CHANGES\n", b""), (ran.returncode, ran.stdout, ran.stderr))
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "no named pipes here")
+    def test_interrupts(self) -> None:
+        os.mkfifo("pipe")
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
+            number = getattr(signal, name)
+            if signal.getsignal(number) == signal.SIG_IGN:  # which the command inherits, as under nohup
+                continue
+            command = [*PYTHON, str(CHECK), "pipe"]
+            running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment())
+            with running:
+                with open("pipe", "wb") as pipe:
+                    pipe.write(bytes(1 << 20))  # more than a pipe holds: once it is written, the other side is reading
+                    pipe.flush()
+                    running.send_signal(number)
+                out, err = running.communicate(timeout=60)
+            self.assertEqual((130, b"", b"verdict_check.py: interrupted\n"), (running.returncode, out, err), name)
 
     @unittest.skipUnless(POSIX, "pipes that do not block")
     def test_a_pipe_that_does_not_block(self) -> None:
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
-        command = [*PYTHON, str(HERE / "verdict_check.py"), "-"]
+        command = [*PYTHON, str(CHECK), "-"]
         with open(reading, "rb") as pipe, subprocess.Popen(command, stdin=pipe, stdout=subprocess.PIPE) as running:
             while not os.get_blocking(reading) and running.poll() is None:
                 time.sleep(0.01)  # the other side makes it block before it reads
@@ -2041,41 +2433,106 @@ class CommandTest(unittest.TestCase):
                 end.write(A.encode())
             self.assertEqual((b"VERDICT: APPROVE\n", None), running.communicate(timeout=60))
 
+    @unittest.skipUnless(os.path.exists("/dev/zero"), "no /dev/zero here")
+    def test_an_endless_input(self) -> None:
+        limit = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); "
+        limit += "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+        with open("/dev/zero", "rb") as endless:
+            ran = process(*PYTHON, "-c", limit, CHECK, "-", stdin=endless)
+        self.assertEqual((1, b""), (ran.returncode, ran.stdout))
+        self.assertEqual(b"verdict_check.py: -: larger than 64 MiB", ran.stderr.strip())
+
     @unittest.skipUnless(POSIX, "needs a POSIX shell")
-    def test_streams_and_folders_that_are_gone(self) -> None:
-        a, me = self.folder / self.write("a", A), HERE / "verdict_check.py"
-        for script, want in (
-            (f"'{sys.executable}' '{me}' missing 2>&-", (1, b"")),
-            (f"mkdir d && cd d && rmdir ../d && '{sys.executable}' '{me}' '{a}'", (0, b"VERDICT: APPROVE\n")),
-            (f"mkdir d && cd d && rmdir ../d && '{sys.executable}' '{me}' a", (1, b"")),
-            (f"mkdir d && cd d && rmdir ../d && '{sys.executable}' '{me}' --quiet a b", (1, b"")),
+    def test_a_working_folder_that_is_gone(self) -> None:
+        for arguments, code, out in (
+            (shlex.quote(str(self.folder / "a")), 0, "VERDICT: APPROVE\n"),
+            ("a", 1, ""),
+            ("--quiet a b", 1, ""),
         ):
-            ran = process("sh", "-c", script, cwd=self.folder)
-            self.assertEqual(want, (ran.returncode, ran.stdout), script)
-            self.assertNotIn(b"Traceback", ran.stderr)
+            *wanted, err = self.typed(arguments, before="mkdir gone && cd gone && rmdir ../gone && ")
+            self.assertEqual([code, out], wanted, arguments)
+            self.assertNotIn("Traceback", err)
 
-    def test_github_files_are_written_where_both_are_asked_for(self) -> None:
-        self.check(0, [self.write("a", A)], env=self.github_files())
-        self.check(0, ["a"], "--github")
-        self.assertEqual(["a"], os.listdir(self.folder))
+    def test_settings_of_python_change_nothing(self) -> None:
+        """Not -OO, which drops docstrings, nor a narrow console, nor a warning for each encoding that is not named."""
+        files = {"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum"}
+        for options, env in (
+            (["-OO"], {}),
+            (["-I", "-S", "-B", "-X", "utf8"], {}),
+            (["-X", "dev"], {}),
+            (["-X", "warn_default_encoding", "-W", "error"], {}),
+            ([], {"PYTHONIOENCODING": "ascii:strict"}),
+            ([], {"PYTHONIOENCODING": "utf-16"}),
+        ):
+            for code, arguments in ((0, ["--github", "a"]), (3, ["r"]), (2, ["--help"])):
+                ran = process(sys.executable, *options, CHECK, *arguments, env=clean_environment(**files, **env))
+                codec = env.get("PYTHONIOENCODING", "utf-8").split(":")[0]
+                out = {0: said("a") + note("a"), 3: said("r"), 2: verdict_check.USAGE + "\n"}[code]
+                got = ran.stdout.decode(codec).replace("\r\n", "\n")
+                self.assertEqual((code, out, b""), (ran.returncode, got, ran.stderr), (options, env))
 
-    def test_github_files_are_utf_8_in_any_locale(self) -> None:
-        env = {**os.environ, **self.github_files()}
-        a = self.folder / self.write("a", A)
-        strict = [
-            sys.executable,
-            "-X",
-            "warn_default_encoding",
-            "-W",
-            "error",
-            HERE / "verdict_check.py",
-            "--github",
-            a,
-        ]
-        self.assertEqual(b"", process(*strict, env=env).stderr)
-        _, err = self.check(1, ["a"], "--github", "--json", env={"GITHUB_OUTPUT": str(self.folder / "##" / "x")})
-        want = f"GITHUB_OUTPUT: {self.folder}/#\\x23/x: No such file or directory"
-        self.assertEqual(f"verdict_check.py: {want}\n", err)
+    def test_it_loads_its_parser_and_no_other(self) -> None:
+        tools = self.folder / "tools"
+        (tools / "verdict_contract").mkdir(parents=True)
+        for place in (self.folder / "verdict_contract.py", tools / "verdict_contract" / "__init__.py"):
+            place.write_text("raise SystemExit(0)", encoding="utf-8")
+        for name in ("verdict_contract.py", "verdict_check.py"):
+            (tools / name).write_bytes((HERE / name).read_bytes())
+        env = clean_environment(PYTHONPATH=str(self.folder), PYTHONSAFEPATH="1")
+        for options in ([], ["-I", "-S"]):
+            ran = process(sys.executable, *options, tools / "verdict_check.py", "r", env=env)
+            self.assertEqual(
+                (3, "VERDICT: REQUEST_CHANGES", b""), (ran.returncode, ran.stdout.decode().strip(), ran.stderr)
+            )
+
+    def test_a_parser_that_is_missing_or_broken(self) -> None:
+        tools = self.folder / "some" / "more" / "tools"
+        tools.mkdir(parents=True)
+        (tools / "verdict_check.py").write_bytes(CHECK.read_bytes())
+        for source in (None, "raise SystemExit(0)", "\x1b(", "APPROVE = 'APPROVE'"):
+            if source is not None:
+                (tools / "verdict_contract.py").write_text(source, encoding="utf-8")
+            ran = process(*PYTHON, tools / "verdict_check.py", "a")
+            self.assertEqual((1, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
+            self.assertTrue(
+                ran.stderr.startswith(b"verdict_check.py: verdict_contract.py cannot be loaded: "), ran.stderr
+            )
+            self.assertNotIn(b"\x1b", ran.stderr)
+            code = "import sys; sys.path.insert(0, sys.argv[1])\ntry: import verdict_check\nexcept ImportError: sys.exit(7)"
+            self.assertEqual(7, process(*PYTHON, "-c", code, tools).returncode)
+
+    def test_the_streams_stay_open_for_a_caller(self) -> None:
+        code = (
+            "import os, sys; sys.path.insert(0, sys.argv[1]); import verdict_check as v; v.main(['-']); os.fstat(0); "
+        )
+        code += "v.say('x', '\\n'); v.show([]); sys.exit(v.ended('y', lambda: len(v.read_bytes('gone'))))"
+        ran = process(*PYTHON, "-c", code, HERE, input=A.encode())
+        self.assertEqual((1, "VERDICT: APPROVE"), (ran.returncode, ran.stdout.decode().strip()))
+        self.assertEqual(["x: \\n", f"y: gone: {NO_FILE}"], ran.stderr.decode().splitlines())
+
+    def test_streams_that_a_caller_took_away(self) -> None:
+        shut = io.StringIO()
+        shut.close()
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(shut):
+            self.assertEqual(1, verdict_check.main(["gone"]))
+        with contextlib.redirect_stdout(shut), contextlib.redirect_stderr(io.StringIO()) as err:
+            self.assertEqual(1, verdict_check.main(["a"]))
+        self.assertEqual("", out.getvalue())
+        self.assertRegex(err.getvalue(), r"\Averdict_check.py: standard output: .+\n\Z")
+
+    def test_a_python_that_is_too_old(self) -> None:
+        for name in ("verdict_contract.py", "verdict_check.py"):
+            ast.parse((HERE / name).read_bytes(), name, feature_version=(3, 6))
+        beside = Path(sys.base_prefix).parent.glob("3.[67].*/bin/python3")
+        old = [*filter(None, map(shutil.which, ("python3.6", "python3.7"))), *map(str, beside)]
+        old = [python for python in old if process(python, "-c", "").returncode == 0]  # a stub may stand there
+        if not old:
+            self.skipTest("no Python below 3.8 here")
+        for python in old:
+            ran = process(python, CHECK, "a")
+            self.assertEqual(
+                (1, b"", b"verdict_check.py: needs Python 3.8 or later\n"), (ran.returncode, ran.stdout, ran.stderr)
+            )
 
     # The parser as a command
 
@@ -2086,18 +2543,17 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(prompt_rule(*arguments) + "\n", ran.stdout.decode().replace("\r\n", "\n"))
 
     def test_the_parser_refuses_other_arguments(self) -> None:
-        for arguments in (["short"], [""], [T, T], ["--help"], ["a" * 65]):
+        for arguments in (["short"], [""], [T, T], ["--nonsense"], ["a" * 65]):
             ran = process(*PYTHON, HERE / "verdict_contract.py", *arguments)
             self.assertEqual((2, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
-            self.assertTrue(ran.stderr.startswith(b"usage: verdict_contract.py [TOKEN]"))
 
-    def test_both_files_run_from_anywhere_and_through_a_link(self) -> None:
-        copied = self.folder / "copied"
-        copied.mkdir()
-        for name in ("verdict_contract.py", "verdict_check.py"):
-            shutil.copy(HERE / name, copied)
-        ran = process(*PYTHON, copied / "verdict_check.py", self.write("a", A), cwd=self.folder)
-        self.assertEqual((0, b"VERDICT: APPROVE"), (ran.returncode, ran.stdout.strip()))
+
+def as_call(row: Call) -> Callable[[CommandTest], None]:
+    return lambda test: test.check(row)
+
+
+for _call in CALLS:
+    setattr(CommandTest, "test_" + re.sub(r"\W+", "_", _call.name), as_call(_call))
 
 
 # --- The documents --------------------------------------------------------------------------------
@@ -2207,7 +2663,9 @@ class DocumentTest(Scratch):
         self.assertEqual(action_table(), rest.partition("\n<!-- /action -->")[0])
         names = re.findall(r"^\| `([a-z-]+)` \| (\w+)", action_table(), re.MULTILINE)
         self.assertEqual({"report", "token", "diff"}, {name for name, kind in names if kind == "input"})
-        outputs = dict(line.split("=", 1) for line in verdict_check.outputs(verdict_check.Result([], None, 1)).splitlines())
+        outputs = dict(
+            line.split("=", 1) for line in verdict_check.outputs(verdict_check.Result([], None, 1)).splitlines()
+        )
         self.assertEqual(set(outputs), {name for name, kind in names if kind == "output"})
         for name in outputs:  # the value of each is that of the step inside which has its name
             self.assertIn(f"    value: ${{{{ steps.check.outputs.{name} }}}}\n", ACTION.read_text(encoding="utf-8"))

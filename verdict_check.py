@@ -14,7 +14,7 @@ import sys
 from types import ModuleType
 from typing import Callable, List, NamedTuple, NoReturn, Optional, Sequence, TextIO
 
-if sys.version_info < (3, 8):  # noqa: UP036
+if sys.version_info < (3, 8):
     sys.exit("verdict_check.py: needs Python 3.8 or later")
 
 PROGRAM = "verdict_check.py"
@@ -254,16 +254,19 @@ _COMMANDS = re.compile(r"(?P<colon>\A *:):|(?P<number>#)#(?=\w*\[)")
 
 def read_bytes(path: str) -> bytes:
     """The content of a file, or of standard input for "-". Raises CannotRead, above LIMIT bytes too."""
+    content = bytearray()
     try:
-        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+        with open(0 if path == "-" else path, "rb", buffering=0, closefd=path != "-") as file:
             if os.name == "posix":  # where nothing has come yet, a read that does not block looks like the end
                 os.set_blocking(file.fileno(), True)
-            content = file.read(LIMIT + 1)
+            while len(content) <= LIMIT:  # by parts, between which an interrupt is heard
+                part = file.read(1 << 20)
+                if not part:
+                    return bytes(content)
+                content += part
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise CannotRead(f"{path}: {_reason_of(error)}") from error
-    if len(content) > LIMIT:
-        raise CannotRead(f"{path}: larger than {LIMIT >> 20} MiB")
-    return content
+    raise CannotRead(f"{path}: larger than {LIMIT >> 20} MiB")
 
 
 def decode(content: bytes) -> str:
