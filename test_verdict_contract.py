@@ -912,19 +912,13 @@ class Loose(NamedTuple):
     prose: bool
 
 
-class Marker(NamedTuple):
-    """A sentinel, which says "yes", "no", "off" (its form) or "junk", or a mention; and a sentinel's token."""
-
-    says: str
-    token: Optional[str] = None
-
-
 class Marked(NamedTuple):
-    """A marker in its loose line."""
+    """A marker: a sentinel that says "yes", "no", "off" (its form) or "junk", with its token, or a mention."""
 
     line: int
-    marker: Marker
     prose: bool
+    says: str
+    token: Optional[str]
 
 
 def second_reading(report: Optional[str], token: Optional[str] = None) -> Tuple[str, Optional[int]]:
@@ -932,14 +926,14 @@ def second_reading(report: Optional[str], token: Optional[str] = None) -> Tuple[
     lines = the_lines(report or "")
     fenced, unclosed = fences(lines)
     loose = [Loose(n, fold(part), n not in fenced) for n, line in lines.items() for part in cut(line)]
-    marked = [Marked(each.line, marker, each.prose) for each in loose for marker in markers(each.text)]
-    says = {mark.marker.says: mark.line for mark in reversed(marked)}  # the first of each kind
+    marked = [Marked(each.line, each.prose, *found) for each in loose for found in markers(each.text)]
+    says = {mark.says: mark.line for mark in reversed(marked)}  # the first of each kind
     yes, no, off, junk = map(says.get, ("yes", "no", "off", "junk"))
     weak = not (yes or no or off or junk)
 
     refusals: List[Union[Loose, Marked]] = [each for each, above in with_above(loose) if is_refusal(each.text, above)]
-    told: List[Union[Loose, Marked]] = [each for each in loose if each.prose and states(each.text, NO)]
-    told += [mark for mark in marked if mark.marker.says == "mentions no"]
+    told: List[Union[Loose, Marked]] = [each for each in loose if states(each.text, NO)]
+    told += [mark for mark in marked if mark.says == "mentions no"]
     weak_no = first(each for each in refusals + told if weak and each.prose)
     weak_yes = first(each for each in loose if weak and each.prose and states(each.text, YES))
     found = [
@@ -959,15 +953,15 @@ def of_an_approval(
     lines: Dict[int, str], marked: List[Marked], token: Optional[str], unclosed: Optional[int]
 ) -> List[Tuple[str, Optional[int]]]:
     """The rules that presuppose an approval, and no other sentinel but approvals; the one that approves comes last."""
-    mine = next(mark for mark in marked if mark.marker.says == "yes")
+    mine = next(mark for mark in marked if mark.says == "yes")
     below = [line for n, line in lines.items() if n > mine.line]
     return [
         ("repeated", marked[1].line if len(marked) > 1 else None),
         ("not-last", mine.line if any(not only_signs(fold(line)) for line in below) else None),
         ("signs-after", mine.line if any(line.strip(BLANKS) for line in below) else None),
         ("not-bare", None if is_bare(lines[mine.line]) else mine.line),
-        ("wrong-token", None if mine.marker.token == (token and token.upper()) else mine.line),
-        ("open-block", None if token else unclosed or open_comment(lines)),
+        ("wrong-token", None if mine.token == (token and token.upper()) else mine.line),
+        ("open-block", None if token else min(filter(None, (unclosed, open_comment(lines))), default=None)),
         ("approved", mine.line),
     ]
 
@@ -978,7 +972,7 @@ def first(found: Iterable[Union[Loose, Marked]]) -> Optional[int]:
 
 
 def with_above(loose: Sequence[Loose]) -> Iterator[Tuple[Loose, str]]:
-    """Each loose line with the last one above it that is not blank, or with nothing."""
+    """Each loose line with the text of the last one above it that is not blank."""
     above = ""
     for each in loose:
         yield each, above
@@ -1015,7 +1009,8 @@ def fold_one(char: str) -> str:
     """What one character becomes: nothing, or mostly one capital, digit or sign."""
     unseen = ("Cf", "Cc", "Cn", "Mn", "Mc", "Me")
     parts = [c for c in unicodedata.normalize("NFKD", char) if c == "\t" or unicodedata.category(c) not in unseen]
-    return "".join(TWINS.get(c, c) for part in parts if part not in "\u115f\u1160\u2800" for c in part.upper())
+    inked = "".join(part.upper() for part in parts if part not in "\u115f\u1160\u2800")
+    return "".join(TWINS.get(c) or str(unicodedata.digit(c, c)) for c in inked)
 
 
 def fences(lines: Dict[int, str]) -> Tuple[Set[int], Optional[int]]:
@@ -1051,11 +1046,6 @@ def open_comment(lines: Dict[int, str]) -> Optional[int]:
 # Letters, signs and words in a folded line.
 
 
-def digit(char: str) -> bool:
-    """Whether it is a digit, of any script."""
-    return unicodedata.category(char) == "Nd"
-
-
 def only_signs(text: str) -> bool:
     """Whether it holds no letter and no digit."""
     return next_word(text, 0) == len(text)
@@ -1063,7 +1053,7 @@ def only_signs(text: str) -> bool:
 
 def next_word(text: str, at: int) -> int:
     """The first place from here on with a letter or digit, or the end."""
-    while at < len(text) and unicodedata.category(text[at])[0] != "L" and not digit(text[at]):
+    while at < len(text) and unicodedata.category(text[at])[0] not in "LN":
         at += 1
     return at
 
@@ -1086,7 +1076,7 @@ def words(text: str) -> Iterator[Tuple[int, str]]:
 
 def list_numbers(text: str) -> List[Tuple[int, int]]:
     """The place of each list number's digits, and of what follows them."""
-    runs = [(at, at + len(word)) for at, word in words(text) if all(map(digit, word))]
+    runs = [(at, at + len(word)) for at, word in words(text) if not word.strip(string.digits)]
     return [(at, end) for at, end in runs if text[end : end + 1] in (".", ")")]
 
 
@@ -1125,9 +1115,10 @@ def refuses(text: str) -> bool:
 
 
 @functools.lru_cache(5000)
-def markers(text: str) -> List[Marker]:
+def markers(text: str) -> List[Tuple[str, Optional[str]]]:
     """The sentinel and the mentions of a folded loose line."""
-    found, places = [], marker_places(text)
+    found: List[Tuple[str, Optional[str]]] = []
+    places = marker_places(text)
     for (start, end), (stop, _) in zip(places, [*places[1:], (len(text), 0)]):
         rest = text[end:stop]
         told = next_word(rest, 0)
@@ -1137,9 +1128,9 @@ def markers(text: str) -> List[Marker]:
         if only_signs(without_number(text[:start])):
             found.append(sentinel(rest))
         elif rest.startswith(YES[0], told):
-            found.append(Marker("mentions yes"))
+            found.append(("mentions yes", None))
         elif refusal_ends(rest, told):
-            found.append(Marker("mentions no"))
+            found.append(("mentions no", None))
     return found
 
 
@@ -1157,8 +1148,8 @@ def marker_places(text: str) -> List[Tuple[int, int]]:
     return found
 
 
-def sentinel(rest: str) -> Marker:
-    """A sentinel, from what follows its marker."""
+def sentinel(rest: str) -> Tuple[str, Optional[str]]:
+    """What a sentinel says, and its token, from what follows its marker."""
     rest = rest.rstrip(BLANKS)
     last = rest.replace("\t", " ").split(" ")[-1]
     token: Optional[str] = last.strip(TRIM)
@@ -1169,10 +1160,11 @@ def sentinel(rest: str) -> Marker:
     value = rest.strip(TRIM)
     begins = next_word(value, 0)
     if value in YES:
-        return Marker("yes", token)
+        return "yes", token
     if any(phrase_ends(value, begins, NO)) and YES[0] not in value:
-        return Marker("no", token)
-    return Marker("off" if not value or (value.startswith(YES[0], begins) and not refuses(value)) else "junk", token)
+        return "no", token
+    off = not value or (value.startswith(YES[0], begins) and not refuses(value))
+    return "off" if off else "junk", token
 
 
 def is_bare(line: str) -> bool:
@@ -1198,16 +1190,18 @@ def is_bare(line: str) -> bool:
 @functools.lru_cache(5000)
 def is_refusal(text: str, above: str) -> bool:
     """Whether the folded loose line is a refusal line, by itself or below that other line."""
-    line = without_boxes(text)
+    line, above = without_boxes(text), without_boxes(above)
     if word_at(line, next_word(line, 0)) in ("PREVIOUS", "PRIOR", "EARLIER", "FORMER"):
         return False
-    above = without_boxes(above)
     noun, behind = label(above)
     below = noun == "VERDICT" and only_signs(above[behind:]) and ">" not in above[behind:]
     before, box, _ = text.partition("[X]")
     ticked = bool(box) and only_signs(without_number(before))
-    found = [*of_the_enum(line), *labelled(line), *in_json(line), *(unlabelled(line) if ticked or below else [])]
-    return any("[ ]" not in signs_before(line, at) for at in found)
+    found = [*of_the_enum(line), *labelled(line), *in_json(line)]
+    begins = next_word(line, 0)
+    if (ticked or below) and ">" not in line[:begins]:
+        found += [begins for end in refusal_ends(line, begins) if is_refusing_end(line, end)]
+    return any("[ ]" not in signs_before(line, at).split("[~]")[-1] for at in found)
 
 
 def without_boxes(text: str) -> str:
@@ -1265,13 +1259,6 @@ def label(line: str) -> Tuple[str, int]:
             if word not in LABEL_WORDS:
                 break
     return "", 0
-
-
-def unlabelled(line: str) -> Iterator[int]:
-    """The line begins with a refusal."""
-    at = next_word(line, 0)
-    if ">" not in line[:at] and any(is_refusing_end(line, end) for end in refusal_ends(line, at)):
-        yield at
 
 
 def is_refusing_end(line: str, end: int) -> bool:
@@ -1514,7 +1501,7 @@ def nothing_may_follow(report: str, token: Optional[str], chance: random.Random)
         if COLOUR.sub("", more).strip(" \t\r\n"):
             other = f"{report}\n{more}"
             holds(agreed(other, token).verdict != APPROVE, "nothing may follow an approval", other, token)
-        for blank in ("\n", "\n \t\n", "\n\r", "\n\x1b[0m", "\r\n\r\n"):
+        for blank in ("\n", "\n \t\n", "\n\r", "\n\x1b[0m", "\n\r\n"):
             holds(find_verdict(report + blank, token) == APPROVE, "blanks may follow", report + blank, token)
 
 
@@ -1589,7 +1576,7 @@ class StatementTest(unittest.TestCase):
             statement(report, T, chance)
 
     def test_every_report_of_two_lines_and_some_of_more(self) -> None:
-        for length, number in ((0, 1), (1, len(LINES)), (2, len(LINES) ** 2), (3, 8000), (4, 4000)):
+        for length, number in ((0, 1), (1, len(LINES)), (2, len(LINES) ** 2), (3, 3000), (4, 3000)):
             for report in itertools.islice(short_reports(length), int(number * SHARE) + 1):
                 agreed(report, None)
                 agreed(report, T)
@@ -1597,25 +1584,24 @@ class StatementTest(unittest.TestCase):
     def test_any_ascii_character_in_any_place(self) -> None:
         for shape in SWEEPS[:: int(1 / SHARE)]:
             for code in range(128):
-                agreed(shape.replace("@", chr(code)), None)
-                agreed(shape.replace("@", chr(code)), T if T in shape else OTHER)
+                agreed(shape.replace("@", chr(code)), T if T in shape else None)
 
     def test_only_listed_characters_go_with_an_approval(self) -> None:
         for before, behind, allowed in PLACES:
-            for code in range(int(SHARE * (0x10000 if (before, behind) == (A, "") else 0x2200))):
+            for code in [*range(0x500), *range(0x2000, 0x2100), *range(0xFE00, 0x10000)][:: int(1 / SHARE)]:
                 approves = find_verdict(before + chr(code) + behind) == APPROVE
                 self.assertEqual(chr(code) in allowed, approves, f"U+{code:04X} between {before!r} and {behind!r}")
                 COUNTED["odd characters"] += 1
 
     def test_1_one_rule_approves_and_says_it_all(self) -> None:
         self.assertEqual(["approved"], [rule.id for rule in RULES if rule.verdict == APPROVE])
-        self.on_reports(one_rule_approves, 5000)
+        self.on_reports(one_rule_approves, 3000)
 
     def test_2_a_refusal_anywhere_blocks(self) -> None:
-        self.on_reports(a_refusal_blocks, 1500)
+        self.on_reports(a_refusal_blocks, 1200)
 
     def test_3_nothing_may_follow_an_approval(self) -> None:
-        self.on_reports(nothing_may_follow, 1500)
+        self.on_reports(nothing_may_follow, 1200)
 
     def test_4_no_approval_without_the_token(self) -> None:
         self.on_reports(the_token_is_needed, 1500)
@@ -1629,7 +1615,7 @@ class StatementTest(unittest.TestCase):
         self.assertEqual(2, prompt_rule().count("<value>"))
 
     def test_6_line_ends_and_colours_change_nothing(self) -> None:
-        self.on_reports(line_ends_change_nothing, 1000)
+        self.on_reports(line_ends_change_nothing, 800)
 
     def test_7_any_text_at_all_is_read(self) -> None:
         chance = random.Random(7)
@@ -2097,7 +2083,7 @@ JOBS = [
     (4, "n q", AMBIGUOUS, "q"),
     (1, "gone", None, None),
     (1, "a gone", None, None),
-    (1, "gone n", None, None),
+    (1, "n gone", None, None),
 ]
 # fmt: on
 
@@ -2501,14 +2487,27 @@ class CommandTest(Scratch):
             code = "import sys; sys.path.insert(0, sys.argv[1])\ntry: import verdict_check\nexcept ImportError: sys.exit(7)"
             self.assertEqual(7, process(*PYTHON, "-c", code, tools).returncode)
 
-    def test_the_streams_stay_open_for_a_caller(self) -> None:
-        code = (
-            "import os, sys; sys.path.insert(0, sys.argv[1]); import verdict_check as v; v.main(['-']); os.fstat(0); "
-        )
-        code += "v.say('x', '\\n'); v.show([]); sys.exit(v.ended('y', lambda: len(v.read_bytes('gone'))))"
-        ran = process(*PYTHON, "-c", code, HERE, input=A.encode())
-        self.assertEqual((1, "VERDICT: APPROVE"), (ran.returncode, ran.stdout.decode().strip()))
-        self.assertEqual(["x: \\n", f"y: gone: {NO_FILE}"], ran.stderr.decode().splitlines())
+    def imported(self, code: str, **options: Any) -> List[Any]:
+        """Status, output and error output of a program that has imported verdict_check as v."""
+        start = "import os, sys; sys.path.insert(0, sys.argv[1]); import verdict_check as v; "
+        ran = process(*PYTHON, "-c", start + code, HERE, **options)
+        return [ran.returncode, *((stream or b"").decode().splitlines() for stream in (ran.stdout, ran.stderr))]
+
+    def test_what_other_programs_share(self) -> None:
+        self.assertEqual([0, ["VERDICT: APPROVE"], []], self.imported("v.main(['-']); os.fstat(0)", input=A.encode()))
+        gone = "v.say('x', '\\n'); v.show([]); sys.exit(v.ended('y', lambda: len(v.read_bytes('gone'))))"
+        self.assertEqual([1, [], ["x: \\n", f"y: gone: {NO_FILE}"]], self.imported(gone))
+        for arguments in ("['-h']", "['--no']"):
+            self.assertEqual(2, self.imported(f"v.Parser('x', 'y').parse_args({arguments})")[0])
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
+    def test_other_programs_with_full_streams(self) -> None:
+        with open("/dev/full", "wb") as full:
+            for code, status in (
+                ("v.main(['gone']); sys.exit(v.main(['a']))", 1),
+                ("sys.exit(v.ended('x', lambda: print('y') or 0))", 0),
+            ):
+                self.assertEqual([status, [], []], self.imported(code, stdout=full, stderr=full))
 
     def test_streams_that_a_caller_took_away(self) -> None:
         shut = io.StringIO()
