@@ -464,6 +464,7 @@ LATER = [
     case("contradicted", "heading-before-a-form-feed", AMBIGUOUS, "Verdict\x0cREJECT", A, line=1),
     case("contradicted", "box-in-a-quote", AMBIGUOUS, "- 1. [x] Blocked: it leaks", A, line=1),
     case("contradicted", "json-of-two", AMBIGUOUS, '[{"verdict": "approve"}, {"verdict": "nack"}]', A, line=1),
+    case("contradicted", "json-that-stutters", AMBIGUOUS, '{"verdict":"verdict":"reject"}', A, line=1),
     case("contradicted", "json-with-blanks", AMBIGUOUS, '"VERDICT" :\t"not approved", "n": 1', A, line=1),
     case("contradicted", "json-escaped", AMBIGUOUS, 'x = "{\\"verdict\\": \\"reject\\"}"', A, line=1),
     case("contradicted", "json-in-a-fence", AMBIGUOUS, "```json", '{"verdict": "rejected"}', "```", A, line=2),
@@ -1847,6 +1848,7 @@ HUGE = {
         "a: ", "a-", "the final ", "verdict: reject ", "verdict: reject x\n", "the final verdict ", "> verdict: reject x\n", "Verdict\r\r",
         "[x] reject x\n", "- [ ] reject\n", "- [x] \n", "## Verdict\n\n", '"verdict":', '"verdict":"', '{"verdict":"no"}\n', "previous ",
         "decision | ", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>", "\ufeff", "-->\n", "```\n```\n",
+        '"verdict":"verdict', '"verdict" \t', "THE FINAL ", "DO NOT BE ", "CHANGES_",
     ],
 }  # fmt: skip
 # Where a character is put into an approval, and those that may stand there; any other must spoil it.

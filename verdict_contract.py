@@ -79,7 +79,7 @@ def combine(verdicts: Iterable[Optional[str]]) -> Optional[str]:
 _WORD = "VERDICT"
 _MARK = f"==={_WORD}==="
 _PLACEHOLDER = "<value>"
-_TOKEN = "[0-9A-Fa-f]{8,64}"
+_TOKEN = re.compile("[0-9A-Fa-f]{8,64}")
 
 
 def new_token() -> str:
@@ -103,7 +103,7 @@ def diff_token(diff: Union[bytes, str]) -> str:
 def _check_token(token: Optional[str]) -> None:
     if token is not None and not isinstance(token, str):
         raise TypeError(f"a token is a str of hex digits, not {type(token).__name__}")
-    if token is not None and not re.fullmatch(_TOKEN, token):
+    if token is not None and not _TOKEN.fullmatch(token):
         raise ValueError("a token is 8 to 64 hex digits")
 
 
@@ -308,8 +308,8 @@ def _cleaned(report: str) -> str:
 
 
 def _loose_lines(folded: str, count: int) -> List[_Line]:
-    """The loose lines of each line, of that many, that holds a word without which no line says anything."""
-    places = sorted({place for word in _TELLING for place in _lines_holding(word, folded, count)})
+    """The loose lines of each line, of that many, that may say something by itself."""
+    places = sorted({place for word in _TELLING_WORDS for place in _lines_holding(word, folded, count)})
     pieces = ((number, piece) for number, start, end in places for piece in _LOOSE.finditer(folded, start, end))
     return [_Line(number, piece[0], piece.end()) for number, piece in pieces]
 
@@ -319,7 +319,7 @@ def _loose_lines(folded: str, count: int) -> List[_Line]:
 _ALNUM, _SIGN = "[0-9A-Z]", "[^0-9A-Z]"  # of folded text
 _SIGNS = "".join(sign for sign in map(chr, range(128)) if not sign.isalnum())
 _GAP = r"[_ \t-]*"  # between the words of a refusal
-_ASK = REQUEST_CHANGES.replace("_", _GAP)
+_SPELLINGS = REQUEST_CHANGES.replace("_", _GAP)
 _TRIM = "*_`:."  # what may stand around value and token
 _MARKED = rf"==+[ \t]*{_WORD}[ \t]*==+"
 
@@ -350,12 +350,12 @@ def _sentinel(behind: str) -> Optional[str]:
     if _INSTRUCTION.match(behind) and APPROVE not in behind and not refuses:
         return None
     words = behind.split()
-    if words and re.fullmatch(_TOKEN, words[-1].strip(_TRIM)):
+    if words and _TOKEN.fullmatch(words[-1].strip(_TRIM)):
         del words[-1]
     value = " ".join(words).strip(_TRIM + " ")
     if value == APPROVE:
         return APPROVE
-    if _ASKED.match(value.lstrip(_SIGNS)) and APPROVE not in value:
+    if _THE_WORD.match(value.lstrip(_SIGNS)) and APPROVE not in value:
         return REQUEST_CHANGES
     begins = not value or value.lstrip(_SIGNS).startswith(APPROVE)
     return _OFF_FORM if begins and not refuses else _UNKNOWN
@@ -372,7 +372,7 @@ def _mention(behind: str) -> Optional[str]:
 # --- The one bare shape, and open blocks ----------------------------------------------------------
 
 _AROUND = rf"[{_TRIM} \t]*"
-_TOKEN_BEHIND = rf"[{_TRIM}]*[ \t]{_AROUND}(?P<token>{_TOKEN})[{_TRIM}]*[ \t]*"
+_TOKEN_BEHIND = rf"[{_TRIM}]*[ \t]{_AROUND}(?P<token>{_TOKEN.pattern})[{_TRIM}]*[ \t]*"
 _BARE = re.compile(
     rf"\n {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARKED}{_AROUND}{APPROVE}(?:{_TOKEN_BEHIND}|{_AROUND})",
     re.ASCII | re.IGNORECASE,
@@ -428,62 +428,71 @@ _REFUSALS = (  # as expressions in which a blank is a _GAP
     "REJECT(ED)?|BLOCK(ED|ING)?|FAIL(ED)?|DENY|DENIED|DECLINED?|DISAPPROVED?|NACK|NO GO|REVISE",
     "(NOT|DO NOT|DON'?T|CAN NOT|CAN'?T) ((BE|YET) )?(APPROVED?|MERGED?|SHIP(PED)?|READY( (TO|FOR) (MERGE|SHIP))?)",
 )
-_REFUSED = "|".join(_REFUSALS).replace("(", "(?:").replace(" ", _GAP)
-_REFUSAL = re.compile(rf"(?<!{_ALNUM})(?:{_REFUSED})(?!{_ALNUM})")
-_ASKED = re.compile(rf"{_ASK}(?!{_ALNUM})")
-_ASKED_EITHER_WAY = re.compile(rf"(?:{_ASK}|CHANGES[_-]REQUESTED)(?!{_ALNUM})")
+_ANY_REFUSAL = "|".join(_REFUSALS).replace("(", "(?:").replace(" ", _GAP)
+_REFUSAL = re.compile(rf"(?<!{_ALNUM})(?:{_ANY_REFUSAL})(?!{_ALNUM})")
+_THE_WORD = re.compile(rf"{_SPELLINGS}(?!{_ALNUM})")
+_THE_WORD_OR_REVERSED = re.compile(rf"(?:{_SPELLINGS}|CHANGES[_-]REQUESTED)(?!{_ALNUM})")
 
 # What may stand before a refusal in a line, the signs right before it apart; then what may stand behind it.
-_LEAD = "[^0-9A-Z>]*"
-_LABEL = rf"{_LEAD}(?:(?:THE|MY|OUR|FINAL|OVERALL|REVIEW|REVIEWER|CODE|PR|MERGE){_SIGN}+){{0,3}}"
-_APART = rf"(?={_SIGN}*[:=|-])(?P<signs>{_SIGN}+)"
-_NOTHING = re.compile(rf"(?P<signs>{_SIGN}*)")
+_NO_QUOTE_MARK = "[^0-9A-Z>]*"
+_LABEL = rf"{_NO_QUOTE_MARK}(?:(?:THE|MY|OUR|FINAL|OVERALL|REVIEW|REVIEWER|CODE|PR|MERGE){_SIGN}+){{0,3}}"
+_SEPARATOR = rf"(?={_SIGN}*[:=|-])(?P<signs>{_SIGN}+)"
+_ONLY_SIGNS = re.compile(rf"(?P<signs>{_SIGN}*)")
 _FREE_LABEL = re.compile(
     rf"""{_SIGN}*
-    {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?                    # a label, that ends ...
-    (?:(?={_SIGN}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD}))         # before a colon or =, or in the word VERDICT
-    (?P<signs>{_SIGN}+)(?={_ASKED_EITHER_WAY.pattern})""",
+    {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?               # a label of up to 40, and behind it
+    (?:(?={_SIGN}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD}))    # a colon or =, or its last word is VERDICT
+    (?P<signs>{_SIGN}+)(?={_THE_WORD_OR_REVERSED.pattern})""",
     re.VERBOSE,
 )
-_VERDICT_LABEL = re.compile(rf"{_LABEL}{_WORD}{_APART}")
-_DECISION_LABEL = re.compile(rf"{_LABEL}(?:{_WORD}|DECISION|RECOMMENDATION){_APART}")
-_TICKED_BOX = re.compile(rf"(?={_LEAD}\[x\])(?P<signs>{_LEAD})")
-_NO_QUOTE = re.compile(rf"(?P<signs>{_LEAD})")
-_THE_END = re.compile(rf"{_SIGN}*\Z")
-_AN_END = re.compile(rf"{_SIGN}*(?:\Z|[,;:.!?(\[|]|-[ \t]|[ \t]-)|{_SIGN}+(?:BECAUSE|UNTIL|UNLESS|SINCE)(?!{_ALNUM})")
+_VERDICT_LABEL = re.compile(rf"{_LABEL}{_WORD}{_SEPARATOR}")
+_DECISION_LABEL = re.compile(rf"{_LABEL}(?:{_WORD}|DECISION|RECOMMENDATION){_SEPARATOR}")
+_TICKED_BOX = re.compile(rf"(?={_NO_QUOTE_MARK}\[x\])(?P<signs>{_NO_QUOTE_MARK})")
+_NOT_QUOTED = re.compile(rf"(?P<signs>{_NO_QUOTE_MARK})")
+_LINE_ENDS = re.compile(rf"{_SIGN}*\Z")
+_REFUSING_END = re.compile(
+    rf"{_SIGN}*(?:\Z|[,;:.!?(\[|]|-[ \t]|[ \t]-)|{_SIGN}+(?:BECAUSE|UNTIL|UNLESS|SINCE)(?!{_ALNUM})"
+)
 
 _Kind = Tuple[Pattern[str], Pattern[str], Pattern[str]]
 _KINDS: Sequence[_Kind] = (  # of refusal lines: what stands before the refusal, the refusal, what stands behind it
-    (_NOTHING, _ASKED_EITHER_WAY, _THE_END),
-    (_FREE_LABEL, _ASKED_EITHER_WAY, _THE_END),
-    (_DECISION_LABEL, _REFUSAL, _THE_END),
-    (_DECISION_LABEL, _ASKED, _AN_END),
-    (_VERDICT_LABEL, _REFUSAL, _AN_END),
-    (_TICKED_BOX, _REFUSAL, _AN_END),
+    (_ONLY_SIGNS, _THE_WORD_OR_REVERSED, _LINE_ENDS),
+    (_FREE_LABEL, _THE_WORD_OR_REVERSED, _LINE_ENDS),
+    (_DECISION_LABEL, _REFUSAL, _LINE_ENDS),
+    (_DECISION_LABEL, _THE_WORD, _REFUSING_END),
+    (_VERDICT_LABEL, _REFUSAL, _REFUSING_END),
+    (_TICKED_BOX, _REFUSAL, _REFUSING_END),
 )
-_UNDER_A_LABEL: Sequence[_Kind] = ((_NO_QUOTE, _REFUSAL, _AN_END),)
-_JSON = re.compile(rf'"{_WORD}"[ \t]*:[ \t]*"([^"]*)"')
-_TELLING = (_WORD, "DECISION", "RECOMMENDATION", "CHANGES", "[X]")  # each refusal line holds one, or stands below one
+_UNDER_A_LABEL: Sequence[_Kind] = ((_NOT_QUOTED, _REFUSAL, _REFUSING_END),)
+_JSON_VERDICT = re.compile(rf'"{_WORD}"[ \t]*:[ \t]*(?="([^"]*)")')  # its value may be the name of the next
+_TELLING_WORDS = (_WORD, "DECISION", "RECOMMENDATION", "CHANGES", "[X]")  # no line says anything without one
 
-_LABEL_ALONE = re.compile(rf"{_LABEL}{_WORD}{_LEAD}")
+_LABEL_ALONE = re.compile(rf"{_LABEL}{_WORD}{_NO_QUOTE_MARK}")
 _NEXT = re.compile(r"[ \t\r\n]*([^\r\n]*)")
 _DATED = re.compile(rf"{_SIGN}*(?:PREVIOUS|PRIOR|EARLIER|FORMER)(?!{_ALNUM})")
-_ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])")  # the tick in a box, a list number
+_ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])")
 
 
 def _refusal_lines(lines: Sequence[_Line], folded: str) -> List[int]:
     """The lines that refuse by themselves, or as the first below a verdict label that stands alone."""
-    found = {line.number for line in lines if _refuses(line.text, _KINDS)}
+    found = set()
     for line in lines:
-        below = _LABEL_ALONE.fullmatch(_ITEM.sub("x", line.text)) and _NEXT.match(folded, line.end)
-        if below and _refuses(below[1], _UNDER_A_LABEL):
+        shown = _items_as_signs(line.text)
+        if _refuses(shown, _KINDS):
+            found.add(line.number)
+        below = _LABEL_ALONE.fullmatch(shown) and _NEXT.match(folded, line.end)
+        if below and _refuses(_items_as_signs(below[1]), _UNDER_A_LABEL):
             found.add(line.number + folded.count("\n", line.end, below.end()))
     return sorted(found)
 
 
+def _items_as_signs(line: str) -> str:
+    """The line with the tick in a box and the digits of a list number made a sign, as all small letters are here."""
+    return _ITEM.sub("x", line)
+
+
 def _refuses(line: str, kinds: Sequence[_Kind]) -> bool:
-    """Whether a loose line is of one of the kinds, is not dated, and has no empty box before its refusal."""
-    line = _ITEM.sub("x", line)  # a sign, as all small letters are in folded text
+    """Whether a loose line is of one of the kinds, with no empty box before the refusal, or JSON, and not dated."""
     if _DATED.match(line):
         return False
     for before, refusal, behind in kinds:
@@ -491,7 +500,7 @@ def _refuses(line: str, kinds: Sequence[_Kind]) -> bool:
         said = lead and refusal.match(line, lead.end())
         if lead and said and behind.match(line, said.end()) and _chosen(lead["signs"]):
             return True
-    return any(map(_REFUSAL.fullmatch, _JSON.findall(line)))
+    return any(map(_REFUSAL.fullmatch, _JSON_VERDICT.findall(line)))
 
 
 def _chosen(signs: str) -> bool:
@@ -501,7 +510,7 @@ def _chosen(signs: str) -> bool:
 
 _OLD_STYLE = {
     word: re.compile(rf"(?<!{_ALNUM}){_WORD}[ \t`:=*#>|.~-]{{1,16}}{shape}(?!_*{_ALNUM})")
-    for word, shape in ((APPROVE, APPROVE), (REQUEST_CHANGES, _ASK))
+    for word, shape in ((APPROVE, APPROVE), (REQUEST_CHANGES, _SPELLINGS))
 }
 
 
