@@ -1666,13 +1666,14 @@ SHAPES: Tuple[Tuple[Slot, ...], ...] = (
     (LEADS, ITEMS, MARKERS, GAPS, VALUES, GAPS, TOKENS, TAILS),
     (LEADS, MARKERS[:2], GAPS[:6], VALUES[:2], GAPS[:6], TOKENS, TAILS[:8]),
     (("", "x ", "1. "), MARKERS, GAPS, refusal, ENDS, TOKENS),
-    (LEADS, ITEMS, DATES, LABELS, SIGNS, ITEMS, VALUES[2:8], TAILS),
+    (LEADS, ITEMS, DATES, LABELS, SIGNS, ITEMS, VALUES[:8], TAILS),
     (LEADS, DATES, label, SIGNS, refusal, ENDS),
-    (LEADS, label, SIGNS, VALUES[2:8], ENDS),
+    (LEADS, label, SIGNS, VALUES[:8], ENDS),
     (LEADS, ITEMS, LABELS, SIGNS, ITEMS, refusal, ENDS),
     (LEADS, label, SIGNS, ("\n", "\n\n", "\n \n", "\f"), LEADS, ITEMS, refusal, ENDS),
     (LEADS, ITEMS, refusal, ENDS),
     (JSON, QUOTES, refusal, QUOTES, ENDS),
+    (("", "> ", "So: "), ("Verdict", "VERDICT"), (": ", ":** `", " - ", GAPS[-3], GAPS[-2]), VALUES[:5], ENDS),
     (ITEMS, VALUES, GAPS, LABELS[:4], GAPS, VALUES, TAILS),
     (LEADS[:7], FENCES, INFOS),
 )
@@ -1708,7 +1709,7 @@ def random_report(chance: random.Random) -> str:
     wild = chance.choice((0.2, 0.5, 0.9))
     many = range(chance.choice((0, 1, 1, 2, 3, 5, 9)))
     lines = [random_line(chance) if chance.random() < wild else chance.choice(CALM) for _ in many]
-    lines += [chance.choice(APPROVALS)] if chance.random() < 0.6 else []
+    lines += [chance.choice(APPROVALS)] if chance.random() < 0.5 else []
     lines = [damaged(chance, line) if chance.random() < 0.1 else line for line in lines]
     lines += chance.choice((*[()] * 6, ("",), (" \t", ""), ("---",), ("x",)))
     return chance.choice(("", "", "", "", "\ufeff", "\x1b[0m\ufeff")) + chance.choice(("\n", "\n", "\r\n")).join(lines)
