@@ -624,6 +624,7 @@ def as_text(result: Result) -> List[str]:
         lines += [visible(f"{review.outcome}: {review.reason}")]
         lines += [*(f"| {line}" for line in written(review)), ""]
     lines += [f"not shown to a reviewer (--leave-out): {visible(name)}" for name in result.left_out]
+    lines += [""] * bool(result.left_out)
     lines += [*table(result.reviews), "", tally(result.reviews), verdict_line(result)]
     return [*lines, *(f"next: {visible(step)}" for step in result.next)]
 

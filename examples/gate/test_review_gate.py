@@ -693,6 +693,7 @@ class LeaveOutTest(GateTest):
         self.assertNotIn("+lock", prompt)
         for name in ("web/package.lock", "gen/a.c"):
             self.assertIn(f"\nnot shown to a reviewer (--leave-out): {name}\n", ended.out)
+        self.assertIn("(--leave-out): gen/a.c\n\nreviewer  ", ended.out)
         self.assertIn("package&#46;lock</code>", self.text("summary.md"))
         self.assertEqual(1, ended.err.count("--leave-out *.none matches no file of the diff"), ended.err)
         self.assertEqual(1, ended.err.count("matches no file"), ended.err)
