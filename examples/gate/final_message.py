@@ -134,9 +134,8 @@ def _text(value: object, what: str) -> str:
 # --- Thinking before the answer -------------------------------------------------------------------
 
 _COLOUR = r"\x1b\[[0-9;:]*m"
-_START, _AROUND = (
-    rf"[{blanks}]*(?:{_COLOUR}[{blanks}]*){{0,9}}" for blanks in (_BLANKS, "\ufeff \t\r")
-)  # no bound fills memory
+# What may stand before a mark, and around one on its line. Without a bound, colour codes would fill the memory.
+_START, _AROUND = (rf"[{gap}]*(?:{_COLOUR}[{gap}]*){{0,9}}" for gap in (_BLANKS, "\ufeff \t\r"))
 _FINAL = r"<\|channel\|>final<\|message\|>"
 
 # How models and their servers mark it: the opening and the end. Groups in these would shift those of _MARK.
