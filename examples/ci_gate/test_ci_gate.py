@@ -1421,17 +1421,10 @@ class CommandTest(testing.Scratch):
             number for number in numbers if signal.getsignal(number) != signal.SIG_IGN
         ] * 3:  # as nohup has it
             reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-            call = self.command(
-                *self.usual("--propose", f"exec 3>{shlex.quote(str(pipe))}; echo up >&3; sleep 600 & wait")
-            )
-            process = subprocess.Popen(
-                call, cwd=self.folder, env=testing.clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )  # fmt: skip
-            self.assertTrue(select.select([reader], [], [], 60)[0])
-            self.assertEqual(b"up\n", os.read(reader, 9))
-            process.send_signal(number)
-            out, err = process.communicate(timeout=60)
-            self.assertEqual((130, b"FAIL\n", b"ci_gate.py: interrupted\n"), (process.returncode, out[:5], err))
+            command = f"exec 3>{shlex.quote(str(pipe))}; kill -{int(number)} $PPID; sleep 600 & wait"  # while it starts
+            ended = testing.process(*self.command(*self.usual("--propose", command)), cwd=self.folder)
+            said = (ended.returncode, ended.stdout[:5], ended.stderr)
+            self.assertEqual((130, b"FAIL\n", b"ci_gate.py: interrupted\n"), said)
             self.assertTrue(select.select([reader], [], [], 60)[0])
             self.assertEqual(b"", os.read(reader, 9))  # no process has it open any more
             os.close(reader)
