@@ -105,7 +105,9 @@ except (Exception, SystemExit) as _error:
     _reason = f"verdict_contract.py or verdict_check.py cannot be loaded: {type(_error).__name__}: {_error}"
     if __name__ != "__main__":
         raise ImportError(_reason) from _error
-    sys.exit(f"{_PROGRAM}: {ascii(_reason)[1:-1]}")  # which is status 1
+    with contextlib.suppress(OSError, AttributeError):  # no stderr, or a full one: what is buffered would end in 120
+        os.write(sys.stderr.fileno(), f"{_PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
+    sys.exit(1)
 
 Invoke = Callable[..., object]
 

@@ -1216,7 +1216,7 @@ class CommandTest(testing.Scratch):
 
     def setUp(self) -> None:
         super().setUp()
-        self.script: Any = SCRIPT
+        self.script = SCRIPT
         self.diff(DIFF)
         self.write("jobs", json.dumps(page(job("lint"), job("test"))))
         self.write("yes", YES)
@@ -1432,12 +1432,15 @@ class CommandTest(testing.Scratch):
     def install(self) -> Path:
         """A copy of the gate, without its modules."""
         (self.folder / "gate").mkdir()
-        self.script = copied(SCRIPT, self.folder / "gate")
+        self.script = str(copied(SCRIPT, self.folder / "gate"))
         return self.folder / "gate"
 
     def test_a_missing_or_broken_module(self) -> None:
         folder = self.install()
         self.gate(1)
+        for stream in ("2>/dev/full", "2>&-"):
+            ended = testing.process("sh", "-c", f"{shlex.join(self.command(*self.usual()))} {stream}", cwd=self.folder)
+            self.assertEqual((1, b""), (ended.returncode, ended.stdout), stream)
         contract, check = (copied(module, folder) for module in MODULES)
         self.gate(0)
         for module in (contract, check):
