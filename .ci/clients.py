@@ -1,8 +1,8 @@
 """Real reviewer clients through the gate: `python3 .ci/clients.py [--only CLIENT] [--case CASE] [--table]`.
 
-The clients are installed by npm, at the versions of .ci/clients/package-lock.json, into .ci/tools/clients. They ask a model
-server on loopback, with a dummy key, a home of their own and, where the system allows it, no other network. The exit
-status of the gate, and what the server and the folders show, has to be the one right reading of each case. Ends in
+The clients are installed by npm, at the versions of .ci/clients/package-lock.json, into .ci/tools/clients. They ask a
+model server on loopback, with a dummy key, a home of their own and, where the system allows it, no other network. The
+exit status of the gate, and what the server and the folders show, has to be the one right reading of each case. Ends in
 status 1 if one is not, or if too few clients could be installed. --table prints the table of clients for
 examples/gate/README.md and runs nothing.
 """

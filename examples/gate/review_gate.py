@@ -153,7 +153,7 @@ OUTCOMES: Tuple[Tuple[str, str, Tuple[Optional[str], ...]], ...] = (
 # second ones may stand over a refusal that their own layer does not see: of those the contract is asked once more.
 SLIPS = ("off-form", "signs-after", "not-bare", "wrong-token")
 PERHAPS_SLIPS = ("not-stated", "weak-approve")
-REFUSING = ("blocked", "unknown-value", "contradicted")  # what reads a text that refuses, with an approval added
+REFUSING = ("unknown-value", "contradicted")  # what reads such a text with an approval added
 
 
 class Stop(Exception):
@@ -284,7 +284,8 @@ def decided(reviews: Sequence[Review], job: Job) -> Result:
     verdict = contract.combine(review.verdict for review in reviews)
     code, steps = contract.exit_code(verdict), []
     if verdict != contract.REQUEST_CHANGES:
-        steps = [mend(place, reviews) for place, review in enumerate(reviews) if review.outcome in (FAILED, TIMED_OUT)]
+        failed = [place for place, review in enumerate(reviews) if review.outcome in (FAILED, TIMED_OUT)]
+        steps = [mend(place, reviews) for place in failed]
     if steps:
         verdict, code = None, UNREADABLE
     token = contract.diff_token(job.diff)
@@ -416,10 +417,11 @@ def leave_out(diff: bytes, globs: Sequence[str]) -> Tuple[bytes, List[str]]:
     return left, list(hidden)
 
 
-# A line that none of git's plain diffs holds. Within a hunk each line begins with " ", "+", "-" or "\", or is blank.
+# A line that none of git's plain diffs holds, or a first one that begins no file. Within a hunk each line begins with
+# " ", "+", "-" or "\", or is blank, so that no content can pass for the beginning of a file.
 _STRANGE = re.compile(
-    rb"^(?![ +\\\n@-]|\Z|diff --git |index |(?:old|new|new file|deleted file) mode |(?:dis)?similarity index "
-    rb"|(?:rename|copy) (?:from|to) |Binary files )",
+    rb"\A(?!diff --git )|^(?![ +\\\n@-]|\Z|diff --git |index |(?:old|new|new file|deleted file) mode "
+    rb"|(?:dis)?similarity index |(?:rename|copy) (?:from|to) |Binary files )",
     re.MULTILINE,
 )
 
@@ -427,19 +429,23 @@ _STRANGE = re.compile(
 def sections(diff: bytes) -> List[bytes]:
     """The diff cut into its files, byte for byte. Raises Stop for what git does not write, as that cannot be cut."""
     strange = _STRANGE.search(diff)
-    line = 1 if not diff.startswith(b"diff --git ") else diff.count(b"\n", 0, strange.start()) + 1 if strange else 0
+    line = diff.count(b"\n", 0, strange.start()) + 1 if strange else None
     need(not line, f"--leave-out needs a plain diff of git, as change_diff.py writes it; line {line} is none of its")
     return re.split(rb"^(?=diff --git )", diff, flags=re.MULTILINE)[1:]
 
 
 def name_of(section: bytes) -> Optional[str]:
-    """The file's name as git writes it, quoted signs and all; None for a rename or copy, whose names can be misread.
+    """The file's name as git writes it, quoted signs and all; None where it can be read in two ways, as in a rename.
 
-    Otherwise both names are the same, so that the length of the line tells where the second begins.
+    Without one both names are the same, so that the second begins in the middle of the line, and nowhere else.
     """
+    names = section.partition(b"\n")[0][len(b"diff --git ") :]
+    old, new = names[: len(names) // 2], names[len(names) // 2 :]
+    quote = b'"' if names.startswith(b'"') else b""
+    name = old[len(quote + b"a/") : len(old) - len(quote)]
+    alike = (old, new) == (quote + b"a/" + name + quote, b" " + quote + b"b/" + name + quote)
     moved = re.search(rb"^(?:rename|copy) ", section, re.MULTILINE)
-    match = re.match(rb'diff --git (?:a/([^\n]+) b/\1|"a/([^\n]+)" "b/\2")\n', section)
-    return os.fsdecode(match[1] or match[2]) if match and not moved else None
+    return os.fsdecode(name) if name and alike and not moved else None
 
 
 # --- The prompt -----------------------------------------------------------------------------------

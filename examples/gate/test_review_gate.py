@@ -428,12 +428,17 @@ class AgainTest(GateTest):
             ("contradicted", 1, '"REQUEST_CHANGES\\n" + OK'),
             ("repeated", 1, 'OK + "\\n" + OK'),
             ("weak-both", 1, 'json.dumps({"x": "VERDICT: APPROVE? VERDICT: REQUEST_CHANGES " + OK})'),
+            ("contradicted", 1, 'json.dumps({"x": "Verdict: REJECT\\n> " + OK})'),
+            ("contradicted", 1, 'json.dumps({"x": "```\\nVerdict: REJECT\\n```"})'),
+            ("unknown-value", 1, 'json.dumps({"x": "===VERDICT=== LGTM " + token})'),
+            (None, 2, 'json.dumps({"x": "It says \\"REJECT\\" there."})'),
             (None, 2, "OK"),
             (None, 2, 'json.dumps({"response": OK})'),
         )
         # fmt: on
         ended = self.gate("--json", *(self.reviewer(f"print({reply})\nsys.exit(1)") for *_, reply in rows))
         self.assertEqual(1, ended.code)
+        self.assertIn("of 10 failed: exit status 1; read what it wrote, mend it and run again.", ended.json()["next"])
         for (rule, attempts, reply), found in zip(rows, ended.json()["reviewers"]):
             with self.subTest(reply):
                 self.assertEqual((rule, attempts), (found["rule"], found["attempts"]))
@@ -669,7 +674,8 @@ class LeaveOutTest(GateTest):
     def left(self, diff: str, *globs: str) -> List[str]:
         """The names of what is left out; what is shown has to be the rest, in its order and byte for byte."""
         content = diff.encode("utf-8", "surrogateescape")
-        shown, names = review_gate.leave_out(content, globs)
+        with contextlib.redirect_stderr(io.StringIO()):  # a glob that matches nothing is said
+            shown, names = review_gate.leave_out(content, globs)
         kept = [part for part in review_gate.sections(content) if review_gate.name_of(part) not in names]
         self.assertEqual(b"".join(kept), shown)
         return names
@@ -721,7 +727,7 @@ class LeaveOutTest(GateTest):
         for name, glob, left in (
             ("a.lock", "*.lock", True), ("d/e/a.lock", "*.lock", True), ("d/a.lock", "a.lock", False),
             ("a.LOCK", "*.lock", False), ("a b/a.lock", "*.lock", True), ("x b/x b/a.lock", "*.lock", True),
-            ("a.lock b/a.lock", "a.lock", False), ("x.py b/a.lock", "a.lock", False),
+            (" b/" * 9999 + ".lock", "*.lock", True), ("a.lock b/a.lock", "a.lock", False), ("x.py b/a.lock", "a.lock", False),
         ):
             # fmt: on
             with self.subTest(name, glob=glob):
@@ -736,13 +742,14 @@ class LeaveOutTest(GateTest):
             "diff --git a/p b/q.lock b/p b/q.lock\n" + move.format("p", "q.lock b/p b/q.lock"),
             "diff --git a/a.lock b/a.lock\n" + move.format("a.lock", "a.lock").replace("rename", "copy"),
             "diff --git a/x.py b/a.lock\n",
+            "diff --git a/ b/\n",
             'diff --git "a/x.py" "b/a.lock"\n',
             "diff --git a.lock a.lock\n",
             "diff --git i/a.lock w/a.lock\n",
             "diff --git a/a.lock b/a.lock\r\n",
         ):
             with self.subTest(line):
-                self.assertEqual([], self.left(self.CODE + line, "*"[:0] + "*.lock*", "a.lock", "q.lock"))
+                self.assertEqual([], self.left(self.CODE + line, "*.lock*", "a.lock", "q.lock", ""))
 
     def test_content_that_looks_like_a_diff_stays_where_it_is(self) -> None:
         lines = "".join(f"{sign}diff --git a/x.lock b/x.lock\n" for sign in "+- \\")
@@ -783,7 +790,8 @@ class LeaveOutTest(GateTest):
         diff = testing.git(self.place, "diff", "--no-renames", first, second) + "\n"
         expected = ["a.lock", "b c.lock", "gone.lock", "keep b/a.lock", "new.lock", "old.lock", r"\303\244.lock"]
         self.assertEqual(expected, sorted(self.left(diff, "*.lock"), key=lambda name: (name[0] == "\\", name)))
-        self.assertEqual(1, review_gate.leave_out(diff.encode(), ["*.lock"])[0].count(b"\ndiff --git"[1:]) - 1)
+        shown, _ = review_gate.leave_out(diff.encode(), ["*.lock"])
+        self.assertEqual(["x.py"], [review_gate.name_of(part) for part in review_gate.sections(shown)])
         moved = testing.git(self.place, "diff", "--find-renames=1%", first, second) + "\n"
         self.assertEqual(set(expected) - {"new.lock", "old.lock"}, set(self.left(moved, "*.lock")))
 
@@ -871,10 +879,14 @@ class SummaryTest(GateTest):
     def test_a_comment_holds_it(self) -> None:
         # The most that a comment on GitHub takes, whatever is written.
         diff = "".join(section(f"{n}{'@' * 200}.lock") for n in range(60)) + section("x.py")
-        for line in ("`" * 70, "\\n", "@", "x" * 70, ": ", "\u65e5" * 70, "\x1b" * 70):
-            review = self.reviewer(f"sys.stdout.buffer.write(({line!a} * 60000)[:60000].encode())\nprint('Hm.')")
-            text = self.summary(4, "--leave-out", "*.lock", *[review + "  # " + "@" * 99] * 3, diff=diff.encode())
-            self.assertLess(len(text), 65536, line[:9])
+        review = self.reviewer("sys.stdout.write('@\\n\\n' * 60000)\nprint('Hm.')")
+        text = self.summary(4, "--leave-out", "*.lock", *[review + "  # " + "@" * 99] * 3, diff=diff.encode())
+        self.assertLess(len(text), 65536)
+        for line in ("`" * 70, "", "@", "x" * 70, "x " * 70, ": ", "\u65e5" * 70, "\\x1b" * 70, "::" * 70):
+            for room in (99, 5000):
+                block = review_gate.code_block([line] * 9000, room)
+                self.assertLessEqual(len(block[0]), room)
+                self.assertIn(f"it has {9000 * len(line) + 8999} characters", block[2])
 
     def test_many_names(self) -> None:
         diff = (section("x.py") + "".join(section(f"{n}.lock") for n in range(60))).encode()
@@ -1280,18 +1292,16 @@ class OutputTest(GateTest):
     @NEEDS_FULL
     def test_full(self) -> None:
         said = r"ends after [^\n]*\nreview_gate\.py: standard output: No space left on device\n\Z"
-        for body in (APPROVES, f"print(100000 * 'x')\n{APPROVES}", BLOCKS):
-            for options in ((), ("--json",)):
-                for ended in self.streams('"$@" >/dev/full', 1, *options, self.reviewer(body)):
-                    self.assertRegex(ended.err, said)
+        for body, *options in ((APPROVES, "--json"), (f"print(100000 * 'x')\n{APPROVES}",), (BLOCKS,)):
+            for ended in self.streams('"$@" >/dev/full', 1, *options, self.reviewer(body)):
+                self.assertRegex(ended.err, said)
         summary = os.path.join(self.place, "summary.md")
         self.streams('"$@" >/dev/full', 1, "--summary", summary, self.reviewer(APPROVES))
         self.assertRegex(self.text("summary.md"), r"\A## Review: no result\n[^\0]*No space left on device")
         self.streams('"$@" 2>/dev/full', 0, self.reviewer(APPROVES))
         self.streams('"$@" >/dev/full 2>/dev/full', 1, self.reviewer(APPROVES))
-        for arguments in (["--help"], ["--diff", "nowhere", "true"]):
-            for script in ('"$@" >/dev/full', '"$@" 2>/dev/full', '"$@" >/dev/full 2>/dev/full'):
-                self.streams(script, 1 if "nowhere" in arguments else 2, *arguments)
+        self.streams('"$@" >/dev/full', 2, "--help")
+        self.streams('"$@" 2>/dev/full', 1, "--diff", "nowhere", "true")
 
     @unittest.skipUnless(POSIX, "needs sh")
     def test_stdout_is_gone(self) -> None:
@@ -1313,9 +1323,8 @@ class OutputTest(GateTest):
             (">&- 2>&- <&-", BLOCKS, 3),
         ):
             self.streams(f'"$@" {closed}', code, "--retries", "0", self.reviewer(body))
-        for arguments in (["--no-such"], []):
-            for ended in self.streams('"$@" 2>&-', 2, *arguments):
-                self.assertEqual("", ended.out, "an error is no output")
+        for ended in self.streams('"$@" 2>&-', 2, "--no-such"):
+            self.assertEqual("", ended.out, "an error is no output")
 
     def test_narrow_console(self) -> None:
         environment = self.environment(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
