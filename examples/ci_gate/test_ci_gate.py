@@ -1211,6 +1211,7 @@ def copied(source: str, folder: Path) -> Path:
     return Path(shutil.copyfile(source, folder / os.path.basename(source)))
 
 
+@unittest.skipUnless(testing.POSIX, "needs a shell, signals and links of POSIX")
 class CommandTest(testing.Scratch):
     """ci_gate.py as a process, in a folder with the files of a call that passes."""
 
@@ -1411,7 +1412,6 @@ class CommandTest(testing.Scratch):
         self.assertEqual((3, b"FAIL"), (ended.returncode, ended.stdout[:4]), ended)
         self.assertNotIn(b"proposal", ended.stdout)
 
-    @unittest.skipUnless(testing.POSIX, "no signals of POSIX here")
     def test_a_signal_ends_the_command_too(self) -> None:
         self.diff(DIFF, "failure")
         pipe = self.folder / "pipe"
