@@ -143,10 +143,10 @@ FOUNDING = {
     ],
     "ambiguous": [
         case("unknown-value", "reject", AMBIGUOUS, "The lock leaks.", "", M + " REJECT", line=3),
-        case("unknown-value", "with-nits", AMBIGUOUS, FINE, "", M + " APPROVE_WITH_NITS"),
+        case("off-form", "with-nits", AMBIGUOUS, FINE, "", M + " APPROVE_WITH_NITS"),
         case("unknown-value", "lgtm", AMBIGUOUS, FINE, "", M + " LGTM"),
         case("unknown-value", "reject-cried", AMBIGUOUS, "The lock leaks.", "", M + " REJECT!"),
-        case("unknown-value", "no-value", AMBIGUOUS, FINE, "", M),
+        case("off-form", "no-value", AMBIGUOUS, FINE, "", M),
         case("weak-both", "old-prompt-echoed", AMBIGUOUS,
              "I end with VERDICT: APPROVE or VERDICT: REQUEST_CHANGES.", line=1),
         case("weak-both", "approve-then-block", AMBIGUOUS, OLD_APPROVE, "", DOUBT, "", OLD_BLOCK, line=1),
@@ -172,7 +172,41 @@ FOUNDING = {
     ],
 }
 
-# What was found later, by rule in the order of RULES. A row that a model really replied says so above it.
+# Sets of which each member is a row below; they are written out here, apart from the parser's.
+CUTS = {"vertical-tab": "\x0b", "form-feed": "\x0c", "file-separator": "\x1c", "group-separator": "\x1d",
+        "record-separator": "\x1e", "next-line": "\x85", "line-separator": "\u2028", "paragraph-separator": "\u2029",
+        "carriage-return": "\r"}
+HIDDEN = [chr(code) for code in (*range(9), *range(14, 0x1C), 0x1F, *range(0x7F, 0x85), *range(0x86, 0xA0), 0xAD, 0x34F)]
+HIDDEN += "\u115f\u1160\u200b\u202e\u2060\u2800\u3164\ufeff\uffff"  # fillers, an empty pattern, marks, never a character
+DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+LETTERS = {"A": "\u0410\u0391", "C": "\u0421\u03a3", "E": "\u0415\u0395", "G": "\u050c", "H": "\u041d\u0397",
+           "I": "\u0406\u04c0\u0399", "N": "\u039d", "O": "\u041e\u039f", "P": "\u0420\u03a1", "Q": "\u051a\u03d8",
+           "S": "\u0405", "T": "\u0422\u03a4", "V": "\u0474"}
+OTHER_SIGNS = "!\"#$%&'()+,-/;<=>?@[\\]^{|}~"  # those that may not stand around a value
+REFUSALS = [  # what refuses behind a label
+    "REQUEST_CHANGES", "request change", "Requests-changes", "changes requested", "requested_changes", "requesting changes",
+    "change required", "changes needed", "needs changes", "needs work", "needs-fix", "needs fixes", "requires revision",
+    "needs minor changes", "requires major work", "needs more fixes", "rejected", "blocking", "blocked", "failed", "deny",
+    "denied", "decline", "declined", "disapprove", "disapproved", "nack", "no go", "no_-go", "nogo", "revise",
+    "not approve", "not_approved", "NotApproved", "not merge", "not merged", "not ship", "not shipped", "not ready",
+    "do not approve", "do not merge", "don't ship", "dont ship", "cannot approve", "can not be merged", "can't be approved",
+    "cant yet ship", "not yet approved", "not be approved", "not ready to merge", "not ready for ship", "not ready to ship",
+]
+NO_REFUSALS = [  # what is near to it
+    "request the changes", "requester changes", "change requests", "changes, requested", "changes may be needed",
+    "needs few changes", "needs more", "needs minor", "required work", "needs fixing", "rejects", "rejection", "blocker",
+    "unblocked", "fails", "failing", "failure", "denial", "denies", "declines", "disapproval", "nacked", "no goal",
+    "go", "not gone", "revised", "revision", "nothing to approve", "note: approve", "not an approval", "not approving",
+    "do approve", "do merge", "can approve", "doesn't merge", "dont worry", "cannot fail to merge", "not merging",
+    "not by me approved", "ready", "not readily", "cleared to merge", "do not", "not yet", "not be", "no",
+]
+
+
+def slug(words: str) -> str:
+    return re.sub(r"\W", "-", words)
+
+
+# What was found later, in the order of RULES.
 LATER = [
     # rule     the fault, or the feature     verdict          the reply, line by line
     case("blocked", "then-more-prose", REQUEST_CHANGES, R, "", "This has a serious bug.", line=1),
@@ -237,61 +271,269 @@ LATER = [
     case("blocked", "second-marker-after-it", REQUEST_CHANGES, f"{R} {A}", line=1),
     case("blocked", "quoted-rule-after-it", REQUEST_CHANGES, f"{R} {M} <value>", line=1),
     case("blocked", "marker-with-four-signs", REQUEST_CHANGES, "====VERDICT====REQUEST_CHANGES"),
+    case("blocked", "request-changes-if", REQUEST_CHANGES, R + " if it has to ship today"),
+    case("blocked", "refusal-token-glued", REQUEST_CHANGES, f"{R}:{T}"),
+    case("blocked", "refusal-token-glued-then-a-blank", REQUEST_CHANGES, R + ":bcdefbcd ."),
+    case("blocked", "refusal-token-of-digits-glued-then-a-blank", REQUEST_CHANGES, R + ":12345678\t."),
+    case("blocked", "refusal-token-of-7", REQUEST_CHANGES, R + " 7f3a9c2"),
+    case("blocked", "refusal-token-of-65", REQUEST_CHANGES, R + " " + "a" * 65),
+    case("blocked", "refusal-token-not-hex", REQUEST_CHANGES, R + " 7f3a9c2g"),
+    case("blocked", "block-and-two-tokens", REQUEST_CHANGES, f"{R} {T} {T}", line=1),
+    case("blocked", "then-a-reason", REQUEST_CHANGES, R + ", it drops rows", A, line=1),
+    case("blocked", "token-then-a-reason", REQUEST_CHANGES, f"{R} {T} - it drops rows", token=T),
+    case("blocked", "brackets-before-the-token", REQUEST_CHANGES, f"{R} (2 blockers) {T}", token=T),
+    case("blocked", "escaped-by-a-backslash", REQUEST_CHANGES, f"{M} REQUEST\\_CHANGES {T}", A, token=T, line=1),
+    case("blocked", "escaped-marker", REQUEST_CHANGES, "\\=\\=\\=VERDICT\\=\\=\\= REQUEST_CHANGES"),
+    case("blocked", "escaped-twice", REQUEST_CHANGES, M + " REQUEST\\\\_CHANGES"),
+    case("blocked", "escaped-by-a-full-width-backslash", REQUEST_CHANGES, M + " REQUEST\uff3c_CHANGES"),
+    case("blocked", "then-another-refusal", REQUEST_CHANGES, R + ", do not merge"),
+    case("blocked", "underscore-and-a-word-behind", REQUEST_CHANGES, R + "_NOW"),
+    # The same fault with each member of a set; the sets are written out here, apart from the parser's.
+    *(case("blocked", f"behind-{name}", REQUEST_CHANGES, FINE, FINE + cut + R, A, line=2) for name, cut in CUTS.items()),
+    *(case("blocked", f"before-{name}", REQUEST_CHANGES, R + cut + FINE, A, line=1) for name, cut in CUTS.items()),
+    *(case("blocked", f"hidden-{ord(c):04x}-within", REQUEST_CHANGES, R.replace("D", "D" + c)) for c in HIDDEN),
+    *(case("blocked", f"dash-{ord(dash):04x}", REQUEST_CHANGES, f"{M} REQUEST{dash}CHANGES", A, line=1) for dash in DASHES),
+    *(case("blocked", f"{ord(twin):04x}-for-{letter.lower()}", REQUEST_CHANGES, R.replace(letter, twin), line=1)
+      for letter, twins in LETTERS.items() if letter in R for twin in twins),
+    *(case("blocked", f"{ord(c):02x}-around", REQUEST_CHANGES, f"{M} {c}REQUEST_CHANGES{c}", line=1) for c in OTHER_SIGNS),
 
     case("unknown-value", "not-approve", AMBIGUOUS, M + " NOT APPROVE", line=1),
     case("unknown-value", "disapprove", AMBIGUOUS, M + " DISAPPROVE"),
     case("unknown-value", "unapproved", AMBIGUOUS, M + " UNAPPROVED"),
-    case("unknown-value", "approved", AMBIGUOUS, M + " APPROVED"),
-    case("unknown-value", "reproved", AMBIGUOUS, A + "2"),
     case("unknown-value", "request-change", AMBIGUOUS, M + " REQUEST_CHANGE"),
-    case("unknown-value", "request-changes-if", AMBIGUOUS, R + " if it has to ship today"),
     case("unknown-value", "request-changes-refused", AMBIGUOUS, M + " no REQUEST_CHANGES"),
     case("unknown-value", "both-words", AMBIGUOUS, A + " REQUEST_CHANGES"),
     case("unknown-value", "template-with-alternatives", AMBIGUOUS, M + " [APPROVE|REQUEST_CHANGES]", FINE, A, line=1),
-    case("unknown-value", "after-fixes", AMBIGUOUS, A + " (after fixes)"),
-    case("unknown-value", "blocker-behind-a-dash", AMBIGUOUS, A + " - blocker: data loss on retry"),
-    case("unknown-value", "small-remarks", AMBIGUOUS, A + ", small remarks only"),
-    case("unknown-value", "if-ci-is-green", AMBIGUOUS, f"**{A}** if CI is green"),
     case("unknown-value", "changes", AMBIGUOUS, M + " CHANGES"),
     case("unknown-value", "merge", AMBIGUOUS, M + " MERGE"),
     case("unknown-value", "check-mark", AMBIGUOUS, M + " \u2705"),
-    case("unknown-value", "check-mark-behind-the-word", AMBIGUOUS, A + " \u2705"),
     case("unknown-value", "cut-inside-the-word", AMBIGUOUS, FINE, M + " APPR", line=2),
-    case("unknown-value", "cut-before-the-word", AMBIGUOUS, FINE, M, line=2),
-    case("unknown-value", "blanks-for-a-value", AMBIGUOUS, M + " \t", A, line=1),
     case("unknown-value", "first-of-two", AMBIGUOUS, "", M + " LGTM", M + " SHIP IT", line=2),
     case("unknown-value", "quoted", AMBIGUOUS, "> 2) " + M + " LGTM", A, line=1),
-    case("unknown-value", "comment-on-one-line", AMBIGUOUS, f"<!-- {A} -->"),
-    case("unknown-value", "marker-twice", AMBIGUOUS, f"{M} {A}"),
     case("unknown-value", "signs-shared-by-two-markers", AMBIGUOUS, "===VERDICT===VERDICT=== APPROVE"),
     case("unknown-value", "value-without-brackets", AMBIGUOUS, M + " value"),
     case("unknown-value", "placeholder-behind-a-word", AMBIGUOUS, M + " the <value>"),
     case("unknown-value", "placeholder-in-the-plural", AMBIGUOUS, M + " <values>"),
-    case("unknown-value", "word-then-placeholder", AMBIGUOUS, A + " <value>"),
-    case("unknown-value", "non-ascii-letter-behind", AMBIGUOUS, A + "\u0416"),
     case("unknown-value", "non-ascii-digit-behind", AMBIGUOUS, R + "\u0967\u0968"),
-    case("unknown-value", "emoji-behind", AMBIGUOUS, A + "\U0001f680"),
-    case("unknown-value", "lone-surrogate-behind", AMBIGUOUS, A + "\ud800"),
-    case("unknown-value", "replacement-character-behind", AMBIGUOUS, A + "\ufffd"),
     case("unknown-value", "ideographs", AMBIGUOUS, M + " \u627f\u8a8d"),
-    case("unknown-value", "token-of-7", AMBIGUOUS, A + " 7f3a9c2"),
-    case("unknown-value", "token-of-65", AMBIGUOUS, A + " " + "a" * 65),
-    case("unknown-value", "token-not-hex", AMBIGUOUS, A + " 7f3a9c2g"),
-    case("unknown-value", "token-cut-to-7-as-asked", AMBIGUOUS, A + " 7f3a9c2", token=T),
-    case("unknown-value", "token-glued", AMBIGUOUS, A + T, token=T),
-    case("unknown-value", "token-glued-by-a-colon", AMBIGUOUS, f"{A}:{T}", token=T),
-    case("unknown-value", "token-glued-by-decoration", AMBIGUOUS, f"{A}*_`.{T}", token=T),
     case("unknown-value", "token-before-the-word", AMBIGUOUS, f"{M} {T} APPROVE", token=T),
-    case("unknown-value", "token-twice", AMBIGUOUS, f"{A} {T} {T}", token=T),
-    case("unknown-value", "token-then-prose", AMBIGUOUS, f"{A} {T} I think", token=T),
-    case("unknown-value", "token-alone", AMBIGUOUS, f"{M} {T}", token=T),
-    case("unknown-value", "token-in-brackets", AMBIGUOUS, f"{A} ({T})", token=T),
-    case("unknown-value", "refusal-token-glued", AMBIGUOUS, f"{R}:{T}"),
-    case("unknown-value", "refusal-token-glued-then-a-blank", AMBIGUOUS, R + ":bcdefbcd ."),
-    case("unknown-value", "refusal-token-of-digits-glued-then-a-blank", AMBIGUOUS, R + ":12345678\t."),
-    case("unknown-value", "refusal-token-of-7", AMBIGUOUS, R + " 7f3a9c2"),
-    case("unknown-value", "refusal-token-of-65", AMBIGUOUS, R + " " + "a" * 65),
-    case("unknown-value", "refusal-token-not-hex", AMBIGUOUS, R + " 7f3a9c2g"),
+    case("unknown-value", "placeholder-then-approve", AMBIGUOUS, M + " <value> APPROVE"),
+    case("unknown-value", "block", AMBIGUOUS, f"{M} BLOCK {T}", token=T, line=1),
+    case("unknown-value", "changes-requested", AMBIGUOUS, f"{M} CHANGES_REQUESTED {T}", token=T),
+    case("unknown-value", "do-not-approve", AMBIGUOUS, f"{M} DO NOT APPROVE {T}", token=T),
+    case("unknown-value", "ideographs-that-refuse", AMBIGUOUS, f"{M} \u62d2\u7edd {T}", token=T),
+    case("unknown-value", "approve-or-reject", AMBIGUOUS, A + ", or REJECT", line=1),
+    case("unknown-value", "approve-then-not-approved", AMBIGUOUS, A + "? It is not approved."),
+    case("unknown-value", "block-then-approve", AMBIGUOUS, R + " or APPROVE"),
+    case("unknown-value", "block-then-approved", AMBIGUOUS, R + ", APPROVED last week"),
+    case("unknown-value", "letter-behind-the-block", AMBIGUOUS, R + "X"),
+    case("unknown-value", "letter-before-the-word", AMBIGUOUS, M + " XAPPROVE"),
+    case("unknown-value", "quoted-rule-then-a-refusal", AMBIGUOUS, M + " <value> REJECT", A, line=1),
+    case("unknown-value", "signs-for-a-value", AMBIGUOUS, M + " ?!"),
+    case("unknown-value", "beside-a-refusal-line", AMBIGUOUS, "Verdict: REJECT", M + " LGTM", A, line=2),
+
+    case("contradicted", "old-style-block-after-it", AMBIGUOUS, A, OLD_BLOCK, line=2),
+    case("contradicted", "number-before-the-colon", AMBIGUOUS, "Option (1): REQUEST_CHANGES", A, line=1),
+    case("contradicted", "box-before-the-colon", AMBIGUOUS, "Decision [x]: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "heading", AMBIGUOUS, "## " + OLD_BLOCK, FINE, A, line=1),
+    case("contradicted", "value-below-a-heading", AMBIGUOUS, "## Verdict", "", "REQUEST CHANGES", A, line=3),
+    case("contradicted", "box-ticked", AMBIGUOUS, "[ ] APPROVE", "[x] REQUEST_CHANGES", A, line=2),
+    case("contradicted", "box-in-a-list", AMBIGUOUS, "- [X] REQUEST_CHANGES", A),
+    case("contradicted", "box-behind", AMBIGUOUS, "REQUEST_CHANGES [x]", A),
+    case("contradicted", "two-boxes", AMBIGUOUS, "[x] [x] REQUEST_CHANGES", A),
+    case("contradicted", "alone", AMBIGUOUS, "request changes", A, line=1),
+    case("contradicted", "alone-in-bold", AMBIGUOUS, "**Request-Changes!**", A),
+    case("contradicted", "alone-in-one-word", AMBIGUOUS, "requestchanges", A),
+    case("contradicted", "numbered", AMBIGUOUS, "1. REQUEST_CHANGES", A),
+    case("contradicted", "numbered-with-a-bracket", AMBIGUOUS, "> 12) REQUEST_CHANGES", A),
+    case("contradicted", "number-behind", AMBIGUOUS, "REQUEST_CHANGES 1.", A),
+    case("contradicted", "number-then-label", AMBIGUOUS, "3. Verdict: REQUEST_CHANGES", A),
+    case("contradicted", "label-then-number", AMBIGUOUS, "Verdict: 1. REQUEST_CHANGES", A),
+    case("contradicted", "label-then-box", AMBIGUOUS, "Verdict: [x] REQUEST_CHANGES", A),
+    case("contradicted", "final-verdict", AMBIGUOUS, "FINAL VERDICT: REQUEST_CHANGES", A),
+    case("contradicted", "final-verdict-and-a-dash", AMBIGUOUS, "Final verdict - request changes", A),
+    case("contradicted", "sentence-that-ends-in-it", AMBIGUOUS, "I would have said VERDICT: REQUEST_CHANGES.", A),
+    case("contradicted", "verdict-and-a-blank", AMBIGUOUS, "Verdict request changes", A),
+    case("contradicted", "verdict-glued-by-an-underscore", AMBIGUOUS, "my_verdict request changes", A),
+    case("contradicted", "bold-label", AMBIGUOUS, "**Urteil**: REQUEST_CHANGES", A),
+    case("contradicted", "label-in-bold-with-the-colon", AMBIGUOUS, "**Decision:** `REQUEST_CHANGES`", A),
+    case("contradicted", "label-of-ideographs", AMBIGUOUS, "\u5224\u5b9a\uff1aREQUEST_CHANGES", A),
+    case("contradicted", "label-of-cyrillic", AMBIGUOUS, "\u0412\u044b\u0432\u043e\u0434: REQUEST_CHANGES", A),
+    case("contradicted", "equals-sign", AMBIGUOUS, "verdict = REQUEST_CHANGES", A),
+    case("contradicted", "label-and-equals-sign", AMBIGUOUS, "result=REQUEST_CHANGES", A),
+    case("contradicted", "label-with-every-kind-of-sign", AMBIGUOUS, "Step-2 re/view_1: REQUEST_CHANGES", A),
+    case("contradicted", "verdict-behind-every-kind-of-sign", AMBIGUOUS, "A-25 b/c_0 verdict request changes", A),
+    case("contradicted", "dashes-before-the-colon", AMBIGUOUS, "Urteil --: REQUEST_CHANGES", A),
+    case("contradicted", "label-of-one-letter", AMBIGUOUS, "v: REQUEST_CHANGES", A),
+    case("contradicted", "label-of-two-letters", AMBIGUOUS, "v1: REQUEST_CHANGES", A),
+    case("contradicted", "label-of-40", AMBIGUOUS, "a" * 40 + ": REQUEST_CHANGES", A),
+    case("contradicted", "label-of-40-in-words", AMBIGUOUS, "abc " * 9 + "abcd: REQUEST_CHANGES", A),
+    case("contradicted", "label-of-40-that-ends-in-verdict", AMBIGUOUS, "ab " * 11 + "verdict REQUEST_CHANGES", A),
+    case("contradicted", "label-is-request-changes", AMBIGUOUS, "Request changes: REQUEST_CHANGES", A),
+    case("contradicted", "in-a-fence", AMBIGUOUS, "```", OLD_BLOCK, "```", A, line=2),
+    case("contradicted", "behind-a-line-separator", AMBIGUOUS, FINE + "\u2028" + OLD_BLOCK, A, line=1),
+    case("contradicted", "before-a-form-feed", AMBIGUOUS, OLD_BLOCK + "\x0c" + FINE, A, line=1),
+    case("contradicted", "zero-width-space-within", AMBIGUOUS, "VERDICT: REQUEST\u200b_CHANGES", A),
+    case("contradicted", "non-breaking-hyphen", AMBIGUOUS, "Verdict: request\u2011changes", A),
+    case("contradicted", "emoji-around", AMBIGUOUS, "\u274c REQUEST_CHANGES \u274c", A),
+    case("contradicted", "first-of-two", AMBIGUOUS, "", "REQUEST_CHANGES", OLD_BLOCK, A, line=2),
+    case("contradicted", "second-line-that-holds-the-word", AMBIGUOUS, "No REQUEST_CHANGES here", OLD_BLOCK, A, line=2),
+    case("contradicted", "right-token-all-the-same", AMBIGUOUS, OLD_BLOCK, f"{A} {T}", token=T, line=1),
+    case("contradicted", "wrong-token-too", AMBIGUOUS, OLD_BLOCK, A, token=T, line=1),
+    case("contradicted", "crlf", AMBIGUOUS, FINE + "\r", OLD_BLOCK + "\r", A + "\r", line=2),
+    case("contradicted", "label-of-40-beyond-ascii", AMBIGUOUS, "\u0436" * 40 + ": REQUEST_CHANGES", A, line=1),
+    case("contradicted", "long-dash", AMBIGUOUS, OLD_BLOCK + "\u2010" * 70000, A, line=1),
+    case("contradicted", "number-then-colon", AMBIGUOUS, "FINAL ANSWER 1.: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "number-blank-colon", AMBIGUOUS, "FINAL ANSWER 1. : REQUEST_CHANGES", A, line=1),
+    case("contradicted", "number-sign-colon", AMBIGUOUS, "FINAL ANSWER 1.;: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "two-numbers-then-colon", AMBIGUOUS, "FINAL ANSWER 1. 2. : REQUEST_CHANGES", A, line=1),
+    case("contradicted", "two-numbers-in-brackets", AMBIGUOUS, "FINAL ANSWER (1.) (2.): REQUEST_CHANGES", A, line=1),
+    case("contradicted", "number-in-brackets", AMBIGUOUS, "FINAL ANSWER (1.;): REQUEST_CHANGES", A, line=1),
+    case("contradicted", "number-in-the-label", AMBIGUOUS, "STEP 9 VERDICT - REQUEST_CHANGES", A, line=1),
+    case("contradicted", "label-with-a-z", AMBIGUOUS, "QUIZ VERDICT - REQUEST_CHANGES", A, line=1),
+    case("contradicted", "comma-behind-it", AMBIGUOUS, "Verdict: REQUEST_CHANGES, it leaks.", A, line=1),
+    case("contradicted", "bracket-behind-it", AMBIGUOUS, "**Verdict:** REQUEST_CHANGES (2 blockers)", A, line=1),
+    case("contradicted", "full-stop-behind-it", AMBIGUOUS,
+         "## Verdict: Request changes.  The retry stores the file twice.", A, line=1),
+    case("contradicted", "reject", AMBIGUOUS, "VERDICT: REJECT", A, line=1),
+    case("contradicted", "reject-with-a-reason", AMBIGUOUS, "Verdict: REJECT, it leaks.", A, line=1),
+    case("contradicted", "final-verdict-block", AMBIGUOUS, "Final verdict: BLOCK", A, line=1),
+    case("contradicted", "dash-beside-a-blank", AMBIGUOUS,
+         "**Verdict**: BLOCKED - the lock is never released", A, line=1),
+    case("contradicted", "failed", AMBIGUOUS, "Verdict: FAILED", A, line=1),
+    case("contradicted", "changes-requested-and-a-hyphen", AMBIGUOUS, "Verdict: CHANGES-REQUESTED", A, line=1),
+    case("contradicted", "changes-required", AMBIGUOUS, "Verdict: Changes required", A, line=1),
+    case("contradicted", "semicolon-behind-it", AMBIGUOUS, "Verdict: not approved; rework the retry path", A, line=1),
+    case("contradicted", "needs-revision", AMBIGUOUS, "Verdict: **NEEDS REVISION**", A, line=1),
+    case("contradicted", "decision", AMBIGUOUS, "Decision: rejected", A, line=1),
+    case("contradicted", "final-decision", AMBIGUOUS, "Final decision: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "recommendation", AMBIGUOUS, "Recommendation: Request changes", A, line=1),
+    case("contradicted", "below-a-heading-with-a-dash", AMBIGUOUS,
+         "## Verdict", "", "**BLOCKED** - Test plan needs revision", A, line=3),
+    case("contradicted", "below-a-heading-with-a-comma", AMBIGUOUS,
+         "## Verdict", "", "Changes requested, P0=1", A, line=3),
+    case("contradicted", "box-ticked-beside-revise", AMBIGUOUS,
+         "[ ] APPROVED", "[x] REVISE - fix tier 1 first", A, line=2),
+    case("contradicted", "full-stop-in-bold", AMBIGUOUS, "**Verdict: REJECT.** It leaks.", A, line=1),
+    case("contradicted", "json", AMBIGUOUS, '{"n":2,"verdict":"REQUEST_CHANGES"}', A, line=1),
+    case("contradicted", "table-row", AMBIGUOUS, "| Verdict | REJECT | drops rows |", A, line=1),
+    case("contradicted", "because-behind-it", AMBIGUOUS, "Verdict: REJECT because it leaks", A, line=1),
+    case("contradicted", "curly-apostrophe", AMBIGUOUS, "Verdict: don\u2019t merge", A, line=1),
+    case("contradicted", "decision-and-a-bracket", AMBIGUOUS, "Decision: REQUEST_CHANGES (2 blockers)", A, line=1),
+    case("contradicted", "escaped-by-a-backslash", AMBIGUOUS, "## REQUEST\\_CHANGES", A, line=1),
+    case("contradicted", "said-with-the-other-word-behind", AMBIGUOUS,
+         "Verdict: REQUEST_CHANGES. I would have said APPROVE last week.", A, line=1),
+    case("contradicted", "label-with-another-word", AMBIGUOUS,
+         "My final verdict: REQUEST_CHANGES, two blockers; both are open.", A, line=1),
+    case("contradicted", "since-behind-it", AMBIGUOUS, "VERDICT: REQUEST_CHANGES since the lock is left", A, line=1),
+    case("contradicted", "decision-block", AMBIGUOUS, "Decision: block", A, line=1),
+    case("contradicted", "recommendation-reject", AMBIGUOUS, "Recommendation: reject", A, line=1),
+    case("contradicted", "recommendation-fail", AMBIGUOUS, "Recommendation: fail", A, line=1),
+    case("contradicted", "fail-and-a-bracket", AMBIGUOUS, "Verdict: FAIL (the test asserts it)", A, line=1),
+    case("contradicted", "box-before-bold", AMBIGUOUS, "- [x] **Blocked:** no test", A, line=1),
+    case("contradicted", "fail-and-a-dash", AMBIGUOUS, "Verdict: fail - closed too late.", A, line=1),
+    case("contradicted", "no-quote-mark", AMBIGUOUS, "- Verdict: REJECT, said the first review.", A, line=1),
+    case("contradicted", "heading-that-refuses", AMBIGUOUS, "### Verdict: changes required: two", A, line=1),
+    case("contradicted", "sentence-about-the-verdict", AMBIGUOUS, "The verdict: REJECT, for an empty list.", A, line=1),
+    case("contradicted", "table-row-with-a-label", AMBIGUOUS,
+         "| Verdict | REQUEST_CHANGES | open in 3f2a |", A, line=1),
+    case("contradicted", "diff-line", AMBIGUOUS, "+ VERDICT: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "enum", AMBIGUOUS, "The enum: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "box-in-a-list-of-two", AMBIGUOUS, "- [ ] APPROVE", "- [x] REQUEST_CHANGES", A, line=2),
+    case("contradicted", "dated", AMBIGUOUS, "The previous verdict: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "dated-in-bold", AMBIGUOUS, "**Verdict of now:** REQUEST_CHANGES", A, line=1),
+    case("contradicted", "dated-by-another-word", AMBIGUOUS, "Last verdict: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "dated-by-prior", AMBIGUOUS, "Priority verdict: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "decision-with-a-reason", AMBIGUOUS, "Decision: reject", A, line=1),
+    case("contradicted", "empty-box-behind-a-label", AMBIGUOUS,
+         "Verdict: [x] REQUEST_CHANGES, two blockers", A, line=1),
+    case("contradicted", "empty-box-elsewhere", AMBIGUOUS, "Verdict: REQUEST_CHANGES [ ]", A, line=1),
+    case("contradicted", "empty-box-before-a-number", AMBIGUOUS, "[x] 1. REJECT", A, line=1),
+    case("contradicted", "empty-box-then-a-ticked-one", AMBIGUOUS, "[ ] [x] REQUEST_CHANGES", A, line=1),
+    case("contradicted", "changes-requested-alone", AMBIGUOUS, "CHANGES_REQUESTED", A, line=1),
+    case("contradicted", "changes-requested-behind-a-label", AMBIGUOUS, "Status: changes-requested", A, line=1),
+    case("contradicted", "label-of-four-words", AMBIGUOUS, "Final code review verdict: REJECT", A, line=1),
+    case("contradicted", "label-of-every-word", AMBIGUOUS, "Our overall reviewer decision = blocked", A, line=1),
+    case("contradicted", "label-with-signs-between", AMBIGUOUS, "**Code**-PR/merge **Verdict** | NACK", A, line=1),
+    case("contradicted", "heading-three-lines-above", AMBIGUOUS,
+         "Final **Verdict**:", "", " \t", "1. [REJECT](x)", A, line=4),
+    case("contradicted", "heading-with-a-number", AMBIGUOUS, "## 3. Verdict", "Declined: it leaks", A, line=2),
+    case("contradicted", "heading-in-a-quote", AMBIGUOUS, "* Verdict *", "NO-GO", A, line=2),
+    case("contradicted", "refusal-in-a-quote-below-a-heading", AMBIGUOUS, "Verdict", "(NO GO)", A, line=2),
+    case("contradicted", "heading-that-is-a-decision", AMBIGUOUS, "Our verdict", "Rejected.", A, line=2),
+    case("contradicted", "heading-before-a-form-feed", AMBIGUOUS, "Verdict\x0cREJECT", A, line=1),
+    case("contradicted", "box-in-a-quote", AMBIGUOUS, "- 1. [x] Blocked: it leaks", A, line=1),
+    case("contradicted", "json-of-two", AMBIGUOUS, '[{"verdict": "approve"}, {"verdict": "nack"}]', A, line=1),
+    case("contradicted", "json-with-blanks", AMBIGUOUS, '"VERDICT" :\t"not approved", "n": 1', A, line=1),
+    case("contradicted", "json-escaped", AMBIGUOUS, 'x = "{\\"verdict\\": \\"reject\\"}"', A, line=1),
+    case("contradicted", "json-in-a-fence", AMBIGUOUS, "```json", '{"verdict": "rejected"}', "```", A, line=2),
+    case("contradicted", "unless-behind-it", AMBIGUOUS, "Verdict: do not merge - unless the lock is held", A, line=1),
+    case("contradicted", "until-behind-it", AMBIGUOUS, "Verdict: cannot be merged until the lock is held", A, line=1),
+    case("contradicted", "not-ready-to-merge", AMBIGUOUS, "Verdict: not ready to merge: it leaks", A, line=1),
+    case("contradicted", "emoji-behind-it", AMBIGUOUS, "Verdict: REJECT \u274c", A, line=1),
+    case("contradicted", "cyrillic-verdict", AMBIGUOUS, "V\u0415RDICT: R\u0415J\u0415CT", A, line=1),
+    case("contradicted", "full-width-colon", AMBIGUOUS, "Verdict\uff1aREJECT\uff0c it leaks", A, line=1),
+    case("contradicted", "modifier-apostrophe", AMBIGUOUS, "Verdict: can\u02bct ship", A, line=1),
+    case("contradicted", "left-quote-apostrophe", AMBIGUOUS, "Verdict: CAN\u2018T BE SHIPPED", A, line=1),
+    case("contradicted", "label-glued", AMBIGUOUS, "Verdict:REJECT", A, line=1),
+    case("contradicted", "label-without-a-sign-of-its-own", AMBIGUOUS, "Verdict: REJECT", A, line=1),
+    # What is refused for nothing, known and kept.
+    case("contradicted", "fail-before-pass-after", AMBIGUOUS, "Verdict: FAIL (before), PASS (after).", A, line=1),
+    case("contradicted", "changes-requested-none", AMBIGUOUS, "Verdict: Changes requested: none", A, line=1),
+    case("contradicted", "quoted-in-backticks", AMBIGUOUS, "`Verdict: REJECT`", A, line=1),
+    case("contradicted", "label-is-the-article", AMBIGUOUS, "the = =VERDICT= = REQUEST_CHANGES, the == VER DICT ==", A),
+    case("contradicted", "mention-behind-a-label", AMBIGUOUS, f"Final: {M} REJECT", A, line=1),
+    case("contradicted", "below-the-approval", AMBIGUOUS, A, "Verdict: REJECT", line=2),
+    case("contradicted", "above-a-quoted-approval", AMBIGUOUS, "Verdict: REJECT", f"> {A} {T}", token=T, line=1),
+    case("contradicted", "off-form", AMBIGUOUS, "Verdict: REJECT", A + ", small remarks", line=1),
+    case("contradicted", "off-form-and-a-mention", AMBIGUOUS, f"I write {M} REJECT", A + "D", line=1),
+    case("contradicted", "off-form-and-an-old-style-block", AMBIGUOUS, M, "I meant VERDICT: REQUEST_CHANGES here", line=2),
+    case("contradicted", "off-form-and-a-fenced-block", AMBIGUOUS, "```", OLD_BLOCK + " x", "```", M, line=2),
+    case("contradicted", "marker-above-a-refusal", AMBIGUOUS, M, "REJECT: it leaks", line=2),
+    case("contradicted", "approval-twice", AMBIGUOUS, A, A, "Verdict: REJECT", line=3),
+    *(case("contradicted", f"behind-{name}", AMBIGUOUS, FINE, FINE + cut + OLD_BLOCK, A, line=2)
+      for name, cut in CUTS.items()),
+    *(case("contradicted", f"says-{slug(words)}", AMBIGUOUS, f"Verdict: {words}", A, line=1) for words in REFUSALS),
+
+    case("off-form", "approved", AMBIGUOUS, M + " APPROVED"),
+    case("off-form", "reproved", AMBIGUOUS, A + "2"),
+    case("off-form", "after-fixes", AMBIGUOUS, A + " (after fixes)"),
+    case("off-form", "blocker-behind-a-dash", AMBIGUOUS, A + " - blocker: data loss on retry"),
+    case("off-form", "small-remarks", AMBIGUOUS, A + ", small remarks only"),
+    case("off-form", "if-ci-is-green", AMBIGUOUS, f"**{A}** if CI is green"),
+    case("off-form", "check-mark-behind-the-word", AMBIGUOUS, A + " \u2705"),
+    case("off-form", "cut-before-the-word", AMBIGUOUS, FINE, M, line=2),
+    case("off-form", "blanks-for-a-value", AMBIGUOUS, M + " \t", A, line=1),
+    case("off-form", "comment-on-one-line", AMBIGUOUS, f"<!-- {A} -->"),
+    case("off-form", "marker-twice", AMBIGUOUS, f"{M} {A}"),
+    case("off-form", "word-then-placeholder", AMBIGUOUS, A + " <value>"),
+    case("off-form", "non-ascii-letter-behind", AMBIGUOUS, A + "\u0416"),
+    case("off-form", "emoji-behind", AMBIGUOUS, A + "\U0001f680"),
+    case("off-form", "lone-surrogate-behind", AMBIGUOUS, A + "\ud800"),
+    case("off-form", "replacement-character-behind", AMBIGUOUS, A + "\ufffd"),
+    case("off-form", "token-of-7", AMBIGUOUS, A + " 7f3a9c2"),
+    case("off-form", "token-of-65", AMBIGUOUS, A + " " + "a" * 65),
+    case("off-form", "token-not-hex", AMBIGUOUS, A + " 7f3a9c2g"),
+    case("off-form", "token-cut-to-7-as-asked", AMBIGUOUS, A + " 7f3a9c2", token=T),
+    case("off-form", "token-glued", AMBIGUOUS, A + T, token=T),
+    case("off-form", "token-glued-by-a-colon", AMBIGUOUS, f"{A}:{T}", token=T),
+    case("off-form", "token-glued-by-decoration", AMBIGUOUS, f"{A}*_`.{T}", token=T),
+    case("off-form", "token-twice", AMBIGUOUS, f"{A} {T} {T}", token=T),
+    case("off-form", "token-then-prose", AMBIGUOUS, f"{A} {T} I think", token=T),
+    case("off-form", "token-alone", AMBIGUOUS, f"{M} {T}", token=T),
+    case("off-form", "token-in-brackets", AMBIGUOUS, f"{A} ({T})", token=T),
+    case("off-form", "with-nits-and-the-token", AMBIGUOUS, f"{M} APPROVE_WITH_NITS {T}", token=T, line=1),
+    case("off-form", "in-quotation-marks", AMBIGUOUS, M + ' "APPROVE"'),
+    case("off-form", "quoted", AMBIGUOUS, "> " + A + "D", A, line=1),
+    case("off-form", "token-behind-lone-decoration", AMBIGUOUS, f"{A} {T} **", token=T),
+    case("off-form", "first-of-two", AMBIGUOUS, "", M, A + "D", line=2),
+    case("off-form", "backslash-at-the-end", AMBIGUOUS, A + "\\"),
+    case("off-form", "beside-a-mention-that-approves", AMBIGUOUS, f"I write {A}", A + "D", line=2),
+    case("off-form", "beside-an-old-style-approval", AMBIGUOUS, OLD_APPROVE, A + "D", line=2),
+    case("off-form", "blocker-is-no-refusal", AMBIGUOUS, A + " (blockers: 0)"),
+    *(case("off-form", f"approve-and-{ord(c):02x}", AMBIGUOUS, A + c, line=1) for c in OTHER_SIGNS),
+    *(case("off-form", f"{ord(c):02x}-and-approve", AMBIGUOUS, f"{M} {c}APPROVE", line=1) for c in OTHER_SIGNS),
+    *(case("off-form", f"approve-{ord(c):02x}-and-token", AMBIGUOUS, f"{A} {c}{T}", token=T, line=1) for c in OTHER_SIGNS),
 
     case("repeated", "file-under-review", AMBIGUOUS, "The file under review says: " + A, A, line=2),
     case("repeated", "search-result", AMBIGUOUS, "tests/fixture.md:3:" + A, FINE, A, line=3),
@@ -319,10 +561,13 @@ LATER = [
     case("repeated", "same-token-twice", AMBIGUOUS, f"{A} {T}", f"{A} {T}", token=T, line=2),
     case("repeated", "glued-by-a-line-separator", AMBIGUOUS, f"{A}\u2028{A}", line=1),
     case("repeated", "without-token-then-with", AMBIGUOUS, A, f"{A} {T}", token=T, line=2),
+    case("repeated", "marker-before-another-word", AMBIGUOUS, f"The {M} APPROVED line, and {M} APPROVE_WITH_NITS", A),
+    case("repeated", "mention-of-not-approve", AMBIGUOUS, f"I would write {M} not APPROVE", A, line=2),
+    case("repeated", "mention-of-reject", AMBIGUOUS, f"My answer is {M} REJECT", A, line=2),
+    case("repeated", "mention-of-a-longer-word", AMBIGUOUS, f"It says {M} APPROVED_BY", A, line=2),
+    case("repeated", "mention-of-a-refusal-then-prose", AMBIGUOUS, f"It says {M} (blocked) for now", A, line=2),
 
     case("not-last", "second-thoughts", AMBIGUOUS, FINE, A, DOUBT, line=2),
-    case("not-last", "closing-fence", AMBIGUOUS, "```", A, "```", line=2),
-    case("not-last", "closing-comment", AMBIGUOUS, "<!--", A, "-->", line=2),
     case("not-last", "closing-tag", AMBIGUOUS, A, "</review>", line=1),
     case("not-last", "footer", AMBIGUOUS, A, "tokens used: 1234", line=1),
     case("not-last", "footer-of-the-posting-tool", AMBIGUOUS, A, "", "Posted by an automated session", line=1),
@@ -330,18 +575,8 @@ LATER = [
     case("not-last", "remark-about-the-marker", AMBIGUOUS, A, "I ended with the marker line as asked."),
     case("not-last", "unfinished-findings", AMBIGUOUS, A, "FINDINGS:", "major: the lock is nev", line=1),
     case("not-last", "quoted-rule-after-it", AMBIGUOUS, A, M + " <value>", line=1),
-    case("not-last", "old-style-block-after-it", AMBIGUOUS, A, OLD_BLOCK, line=1),
     case("not-last", "quoted-and-not-last", AMBIGUOUS, "> " + A, DOUBT, line=1),
     case("not-last", "wrong-token-and-not-last", AMBIGUOUS, A, DOUBT, token=T, line=1),
-    case("not-last", "full-stop", AMBIGUOUS, A, "."),
-    case("not-last", "bare-decoration", AMBIGUOUS, A, "**"),
-    case("not-last", "no-break-space", AMBIGUOUS, A, "\u00a0"),
-    case("not-last", "zero-width-space", AMBIGUOUS, A, "\u200b"),
-    case("not-last", "second-byte-order-mark", AMBIGUOUS, A, "\ufeff"),
-    case("not-last", "form-feed", AMBIGUOUS, A, "\x0c"),
-    case("not-last", "line-separator", AMBIGUOUS, A, "\u2028"),
-    case("not-last", "nul", AMBIGUOUS, A, "\x00"),
-    case("not-last", "two-carriage-returns", AMBIGUOUS, A, "\r\r"),
     case("not-last", "erase-line-sequence", AMBIGUOUS, A, "\x1b[K"),
     case("not-last", "unfinished-colour-code", AMBIGUOUS, A, "\x1b[0"),
     case("not-last", "private-colour-code", AMBIGUOUS, A, "\x1b[?0m"),
@@ -350,6 +585,25 @@ LATER = [
     case("not-last", "colour-code-within-another", AMBIGUOUS, A, "\x1b[\x1b[0m0m"),
     case("not-last", "eight-bit-colour-code", AMBIGUOUS, A, "\x9b0m"),
     case("not-last", "crlf", AMBIGUOUS, A + "\r", DOUBT + "\r", line=1),
+    case("not-last", "one-digit", AMBIGUOUS, A, "", "- 1", line=1),
+    case("not-last", "one-letter-beyond-ascii", AMBIGUOUS, A, "\u5224", "---", line=1),
+
+    case("signs-after", "closing-fence", AMBIGUOUS, "```", A, "```", line=2),
+    case("signs-after", "closing-comment", AMBIGUOUS, "<!--", A, "-->", line=2),
+    case("signs-after", "full-stop", AMBIGUOUS, A, "."),
+    case("signs-after", "bare-decoration", AMBIGUOUS, A, "**"),
+    case("signs-after", "no-break-space", AMBIGUOUS, A, "\u00a0"),
+    case("signs-after", "zero-width-space", AMBIGUOUS, A, "\u200b"),
+    case("signs-after", "second-byte-order-mark", AMBIGUOUS, A, "\ufeff"),
+    case("signs-after", "form-feed", AMBIGUOUS, A, "\x0c"),
+    case("signs-after", "line-separator", AMBIGUOUS, A, "\u2028"),
+    case("signs-after", "nul", AMBIGUOUS, A, "\x00"),
+    case("signs-after", "two-carriage-returns", AMBIGUOUS, A, "\r\r"),
+    case("signs-after", "fence-around-the-token", AMBIGUOUS, "```", f"{A} {T}", "```", token=T, line=2),
+    case("signs-after", "rule", AMBIGUOUS, A, "", "---", line=1),
+    case("signs-after", "emoji", AMBIGUOUS, f"{A} {T}", "\U0001f680", token=T, line=1),
+    case("signs-after", "quoted", AMBIGUOUS, "> " + A, ">", line=1),
+    case("signs-after", "wrong-token", AMBIGUOUS, A, "***", token=T, line=1),
 
     case("not-bare", "quoted", AMBIGUOUS, FINE, "> " + A, line=2),
     case("not-bare", "quoted-without-a-blank", AMBIGUOUS, ">" + A),
@@ -403,56 +657,14 @@ LATER = [
     case("not-bare", "wide-blank-before-the-token", AMBIGUOUS, f"{A}\u2003{T}", token=T),
     case("not-bare", "full-width-token", AMBIGUOUS, A + " \uff17f3a9c2b4e5d6071", token=T),
     case("not-bare", "right-to-left-mark-before-the-word", AMBIGUOUS, M + " \u200fAPPROVE"),
-
-    case("contradicted", "number-before-the-colon", AMBIGUOUS, "Option (1): REQUEST_CHANGES", A, line=1),
-    case("contradicted", "box-before-the-colon", AMBIGUOUS, "Decision [x]: REQUEST_CHANGES", A, line=1),
-    case("contradicted", "heading", AMBIGUOUS, "## " + OLD_BLOCK, FINE, A, line=1),
-    case("contradicted", "value-below-a-heading", AMBIGUOUS, "## Verdict", "", "REQUEST CHANGES", A, line=3),
-    case("contradicted", "box-ticked", AMBIGUOUS, "[ ] APPROVE", "[x] REQUEST_CHANGES", A, line=2),
-    case("contradicted", "box-left-empty", AMBIGUOUS, "[x] APPROVE", "[ ] REQUEST_CHANGES", A, line=2),
-    case("contradicted", "box-in-a-list", AMBIGUOUS, "- [X] REQUEST_CHANGES", A),
-    case("contradicted", "box-behind", AMBIGUOUS, "REQUEST_CHANGES [x]", A),
-    case("contradicted", "two-boxes", AMBIGUOUS, "[x] [x] REQUEST_CHANGES", A),
-    case("contradicted", "alone", AMBIGUOUS, "request changes", A, line=1),
-    case("contradicted", "alone-in-bold", AMBIGUOUS, "**Request-Changes!**", A),
-    case("contradicted", "alone-in-one-word", AMBIGUOUS, "requestchanges", A),
-    case("contradicted", "numbered", AMBIGUOUS, "1. REQUEST_CHANGES", A),
-    case("contradicted", "numbered-with-a-bracket", AMBIGUOUS, "> 12) REQUEST_CHANGES", A),
-    case("contradicted", "number-behind", AMBIGUOUS, "REQUEST_CHANGES 1.", A),
-    case("contradicted", "number-then-label", AMBIGUOUS, "3. Verdict: REQUEST_CHANGES", A),
-    case("contradicted", "label-then-number", AMBIGUOUS, "Verdict: 1. REQUEST_CHANGES", A),
-    case("contradicted", "label-then-box", AMBIGUOUS, "Verdict: [x] REQUEST_CHANGES", A),
-    case("contradicted", "final-verdict", AMBIGUOUS, "FINAL VERDICT: REQUEST_CHANGES", A),
-    case("contradicted", "final-verdict-and-a-dash", AMBIGUOUS, "Final verdict - request changes", A),
-    case("contradicted", "sentence-that-ends-in-it", AMBIGUOUS, "I would have said VERDICT: REQUEST_CHANGES.", A),
-    case("contradicted", "verdict-and-a-blank", AMBIGUOUS, "Verdict request changes", A),
-    case("contradicted", "verdict-glued-by-an-underscore", AMBIGUOUS, "my_verdict request changes", A),
-    case("contradicted", "bold-label", AMBIGUOUS, "**Urteil**: REQUEST_CHANGES", A),
-    case("contradicted", "label-in-bold-with-the-colon", AMBIGUOUS, "**Decision:** `REQUEST_CHANGES`", A),
-    case("contradicted", "label-of-ideographs", AMBIGUOUS, "\u5224\u5b9a\uff1aREQUEST_CHANGES", A),
-    case("contradicted", "label-of-cyrillic", AMBIGUOUS, "\u0412\u044b\u0432\u043e\u0434: REQUEST_CHANGES", A),
-    case("contradicted", "equals-sign", AMBIGUOUS, "verdict = REQUEST_CHANGES", A),
-    case("contradicted", "label-and-equals-sign", AMBIGUOUS, "result=REQUEST_CHANGES", A),
-    case("contradicted", "label-with-every-kind-of-sign", AMBIGUOUS, "Step-2 re/view_1: REQUEST_CHANGES", A),
-    case("contradicted", "verdict-behind-every-kind-of-sign", AMBIGUOUS, "A-25 b/c_0 verdict request changes", A),
-    case("contradicted", "dashes-before-the-colon", AMBIGUOUS, "Urteil --: REQUEST_CHANGES", A),
-    case("contradicted", "label-of-one-letter", AMBIGUOUS, "v: REQUEST_CHANGES", A),
-    case("contradicted", "label-of-two-letters", AMBIGUOUS, "v1: REQUEST_CHANGES", A),
-    case("contradicted", "label-of-40", AMBIGUOUS, "a" * 40 + ": REQUEST_CHANGES", A),
-    case("contradicted", "label-of-40-in-words", AMBIGUOUS, "abc " * 9 + "abcd: REQUEST_CHANGES", A),
-    case("contradicted", "label-of-40-that-ends-in-verdict", AMBIGUOUS, "ab " * 11 + "verdict REQUEST_CHANGES", A),
-    case("contradicted", "label-is-request-changes", AMBIGUOUS, "Request changes: REQUEST_CHANGES", A),
-    case("contradicted", "in-a-fence", AMBIGUOUS, "```", OLD_BLOCK, "```", A, line=2),
-    case("contradicted", "behind-a-line-separator", AMBIGUOUS, FINE + "\u2028" + OLD_BLOCK, A, line=1),
-    case("contradicted", "before-a-form-feed", AMBIGUOUS, OLD_BLOCK + "\x0c" + FINE, A, line=1),
-    case("contradicted", "zero-width-space-within", AMBIGUOUS, "VERDICT: REQUEST\u200b_CHANGES", A),
-    case("contradicted", "non-breaking-hyphen", AMBIGUOUS, "Verdict: request\u2011changes", A),
-    case("contradicted", "emoji-around", AMBIGUOUS, "\u274c REQUEST_CHANGES \u274c", A),
-    case("contradicted", "first-of-two", AMBIGUOUS, "", "REQUEST_CHANGES", OLD_BLOCK, A, line=2),
-    case("contradicted", "second-line-that-holds-the-word", AMBIGUOUS, "No REQUEST_CHANGES here", OLD_BLOCK, A, line=2),
-    case("contradicted", "right-token-all-the-same", AMBIGUOUS, OLD_BLOCK, f"{A} {T}", token=T, line=1),
-    case("contradicted", "wrong-token-too", AMBIGUOUS, OLD_BLOCK, A, token=T, line=1),
-    case("contradicted", "crlf", AMBIGUOUS, FINE + "\r", OLD_BLOCK + "\r", A + "\r", line=2),
+    case("not-bare", "quoted-below-a-long-line", AMBIGUOUS, "\u0444" * 70000, "> " + A, line=2),
+    case("not-bare", "escaped-marker", AMBIGUOUS, "\\===VERDICT=== APPROVE", line=1),
+    case("not-bare", "escaped-full-stop", AMBIGUOUS, A + "\\.", line=1),
+    *(case("not-bare", f"behind-{name}", AMBIGUOUS, FINE, FINE + cut + A, line=2) for name, cut in CUTS.items()),
+    *(case("not-bare", f"before-{name}", AMBIGUOUS, FINE, A + cut + FINE, line=2) for name, cut in CUTS.items()),
+    *(case("not-bare", f"{ord(twin):04x}-for-{letter.lower()}", AMBIGUOUS, A.replace(letter, twin), line=1)
+      for letter, twins in LETTERS.items() if letter in A for twin in twins),
+    *(case("not-bare", f"{ord(c):02x}-before", AMBIGUOUS, c + A, line=1) for c in OTHER_SIGNS if c != "="),
 
     case("wrong-token", "missing", AMBIGUOUS, FINE, A, token=T, line=2),
     case("wrong-token", "of-another-run", AMBIGUOUS, FINE, f"{A} {OTHER}", token=T, line=2),
@@ -507,7 +719,9 @@ LATER = [
     case("open-block", "comment-then-fence", AMBIGUOUS, "<!--", "```", A, line=1),
     case("open-block", "fence-then-comment", AMBIGUOUS, "```", "<!--", A, line=1),
     case("open-block", "comment-closed-fence-open", AMBIGUOUS, "```", "<!-- x -->", A, line=1),
+    case("open-block", "comment-of-three-dashes", AMBIGUOUS, "<!--->", A, line=1),
 
+    case("approved", "box-left-empty", APPROVE, "[x] APPROVE", "[ ] REQUEST_CHANGES", A, line=3),
     case("approved", "alone", APPROVE, A, line=1),
     case("approved", "end-of-line", APPROVE, FINE, A, "", line=2),
     case("approved", "blank-lines-after", APPROVE, FINE, A, "", "  \t ", "", line=2),
@@ -552,11 +766,10 @@ LATER = [
     case("approved", "remark-before", APPROVE, "I end with the ===VERDICT=== line as asked.", A, line=2),
     case("approved", "quoted-rule-before", APPROVE, "> " + M + " <value>", "`===verdict=== **<Value>** x`", A, line=3),
     case("approved", "quoted-rule-with-a-token-before", APPROVE, f"{M} <value> {T}", f"{A} {T}", token=T),
-    case("approved", "marker-before-another-word", APPROVE, f"The {M} APPROVED line, and {M} APPROVE_WITH_NITS", A),
     case("approved", "marker-before-a-later-word", APPROVE, f"The {M} line may APPROVE", A),
     case("approved", "one-sign-marker-before", APPROVE, "=VERDICT== REQUEST_CHANGES or ==VERDICT= APPROVE", A),
     case("approved", "signs-around-some-of-the-letters", APPROVE, "=== TIC VED === is no VERDICT", A),
-    case("approved", "spaced-signs-before", APPROVE, "the = =VERDICT= = REQUEST_CHANGES, the == VER DICT ==", A),
+    case("approved", "spaced-signs-before", APPROVE, "an = =VERDICT= = REQUEST_CHANGES, the == VER DICT ==", A),
     case("approved", "weak-approve-before", APPROVE, "VERDICT: APPROVE", A, line=2),
     case("approved", "old-style-block-in-a-sentence", APPROVE, "I meant VERDICT: REQUEST_CHANGES, until the fix.", A),
     case("approved", "old-style-block-then-words", APPROVE, "VERDICT: REQUEST_CHANGES was last week's answer", A),
@@ -605,9 +818,113 @@ LATER = [
     case("approved", "comment-half-written", APPROVE, "<!-", "<! --", "<-- x", A),
     case("approved", "a-discussion-of-verdicts", APPROVE,
          "# Review\r", "\r", "The parser of `VERDICT: APPROVE` is **fixed** \U0001f680\r", "\r",
-         "| input | reads |\r", "| --- | --- |\r", "| `VERDICT: REQUEST_CHANGES` | a block |\r", "\r",
+         "| input | reads |\r", "| --- | --- |\r", "| a block | `VERDICT: REQUEST_CHANGES` |\r", "\r",
          "```python\r", 'assert find("VERDICT: APPROVE") is None\r', "```\r", "~~~ diff\r", "-old\r", "+new\r", "~~~\r",
          "\r", "Gr\u00f6\u00dfe und Umlaute: gut.\r", "\r", A + "\r", "", line=19),
+    case("approved", "bracket-closed-not-opened", APPROVE, "X] REQUEST_CHANGES", A),
+    case("approved", "bracket-opened-not-closed", APPROVE, "[X REQUEST_CHANGES", A),
+    case("approved", "box-with-a-letter-beyond-ascii", APPROVE, "[\u0436] REQUEST_CHANGES", A),
+    case("approved", "number-after-a-letter", APPROVE, "A1. REQUEST_CHANGES", A),
+    case("approved", "number-behind-the-word", APPROVE, "REQUEST_CHANGES1.", A),
+    case("approved", "colon-behind-the-word", APPROVE, "FINAL ANSWER REQUEST_CHANGES:", A),
+    case("approved", "number-in-place-of-the-colon", APPROVE, "FINAL ANSWER 5. REQUEST_CHANGES", A),
+    case("approved", "number-and-colon-behind-the-word", APPROVE, "FINAL ANSWER 1. REQUEST_CHANGES:", A),
+    case("approved", "label-of-41-beyond-ascii", APPROVE, "\u0436" * 41 + ": REQUEST_CHANGES", A),
+    case("approved", "digit-before-a-number", APPROVE, "5 6. REQUEST_CHANGES", "5;6. REQUEST_CHANGES", A),
+    case("approved", "box-within-a-label", APPROVE, "FINAL [x] ANSWER: REQUEST_CHANGES", A),
+    case("approved", "number-within-a-label", APPROVE, "FINAL 1. ANSWER: REQUEST_CHANGES", A),
+    case("approved", "label-that-ends-in-verdict", APPROVE, "OVERDICT - REQUEST_CHANGES", "9VERDICT - REQUEST_CHANGES", A),
+    case("approved", "not-comma-behind-it", APPROVE, "Verdict: REQUEST_CHANGES it was, it leaked.", A),
+    case("approved", "not-bracket-behind-it", APPROVE, "**Verdict:** REQUEST_CHANGES would need 2 blockers", A),
+    case("approved", "not-full-stop-behind-it", APPROVE,
+         "## Verdict: Request changes only where a retry stores the file twice.", A),
+    case("approved", "not-reject", APPROVE, "Verdict: REJECT would be too harsh.", A),
+    case("approved", "not-reject-with-a-reason", APPROVE, "Verdict: REJECT it, were it to leak.", A),
+    case("approved", "not-final-verdict-block", APPROVE, "Final verdict: BLOCK no longer", A),
+    case("approved", "not-dash-beside-a-blank", APPROVE, "**Verdict**: BLOCKED-list entries are read", A),
+    case("approved", "not-failed", APPROVE, "Verdict: FAILED runs are counted", A),
+    case("approved", "not-changes-requested-and-a-hyphen", APPROVE, "Verdict: CHANGES-REQUESTED-BY is a header", A),
+    case("approved", "not-changes-required", APPROVE, "Verdict: no changes required", A),
+    case("approved", "not-semicolon-behind-it", APPROVE, "Verdict: not approved lightly; the retry path is long", A),
+    case("approved", "not-needs-revision", APPROVE, "Verdict: **NEEDS REVISION** in a year", A),
+    case("approved", "not-decision", APPROVE, "Decision: rejected names are logged", A),
+    case("approved", "not-final-decision", APPROVE, "Final decision: REQUEST_CHANGES is gone", A),
+    case("approved", "not-recommendation", APPROVE, "Recommendation: request changes later", A),
+    case("approved", "not-below-a-heading-with-a-dash", APPROVE,
+         "## Verdict", "", "**BLOCKED** by nothing - the plan is good", A),
+    case("approved", "not-below-a-heading-with-a-comma", APPROVE,
+         "## Verdict", "", "Changes requested earlier, P0=0", A),
+    case("approved", "not-box-ticked-beside-revise", APPROVE, "[x] APPROVED", "[ ] REVISE - fix tier 1 first", A),
+    case("approved", "not-full-stop-in-bold", APPROVE, "**Verdict: REJECT** it would be, did it leak", A),
+    case("approved", "not-json", APPROVE, '{"n":0,"verdict":"none","was":"REQUEST_CHANGES"}', A),
+    case("approved", "not-table-row", APPROVE, "| Round | REJECT | drops rows |", A),
+    case("approved", "not-because-behind-it", APPROVE, "Verdict: REJECT before it leaks", A),
+    case("approved", "not-curly-apostrophe", APPROVE, "Verdict: don\u2019t worry, merge", A),
+    case("approved", "not-decision-and-a-bracket", APPROVE, "Decision: REJECT (2 cases are read)", A),
+    case("approved", "not-escaped-by-a-backslash", APPROVE, "## REQUEST\\NCHANGES", A),
+    case("approved", "not-said-with-the-other-word-behind", APPROVE,
+         "Verdict: APPROVE. I would have said REQUEST_CHANGES last week.", A),
+    case("approved", "not-label-with-another-word", APPROVE,
+         "Round 1 verdict: REQUEST_CHANGES, two blockers; both are fixed.", A),
+    case("approved", "not-since-behind-it", APPROVE, "VERDICT: REQUEST_CHANGES if the lock were left; it is not.", A),
+    case("approved", "not-decision-block", APPROVE, "Decision: block on a read lock instead of polling. Good.", A),
+    case("approved", "not-recommendation-reject", APPROVE, "Recommendation: reject empty names early (nit).", A),
+    case("approved", "not-recommendation-fail", APPROVE,
+         "Recommendation: fail closed when the file is missing; it does.", A),
+    case("approved", "not-fail-and-a-bracket", APPROVE, "Result: FAIL (expected, the test asserts it)", A),
+    case("approved", "not-box-before-bold", APPROVE, "- **Blocked:** no", A),
+    case("approved", "not-fail-and-a-dash", APPROVE, "Verdict: fail-closed is right here.", A),
+    case("approved", "not-no-quote-mark", APPROVE, "> Verdict: REJECT, said the first review.", A),
+    case("approved", "not-heading-that-refuses", APPROVE, "### Required changes: none", A),
+    case("approved", "not-sentence-about-the-verdict", APPROVE,
+         "The verdict function returns REJECT for an empty list.", A),
+    case("approved", "not-table-row-with-a-label", APPROVE, "| 1 | REQUEST_CHANGES | fixed in 3f2a |", A),
+    case("approved", "not-diff-line", APPROVE, "+ VERDICT: REQUEST_CHANGES if any", A),
+    case("approved", "not-enum", APPROVE, "The enum APPROVE / REQUEST_CHANGES is closed.", A),
+    case("approved", "not-box-in-a-list-of-two", APPROVE, "- [x] APPROVE", "- [ ] REQUEST_CHANGES", A),
+    case("approved", "not-dated", APPROVE, "Previous verdict: REQUEST_CHANGES", A),
+    case("approved", "not-dated-in-bold", APPROVE, "- **Former verdict:** REQUEST_CHANGES", A),
+    case("approved", "not-dated-by-another-word", APPROVE, "Earlier verdict: REQUEST_CHANGES", A),
+    case("approved", "not-dated-by-prior", APPROVE, "Prior verdict: REQUEST_CHANGES", A),
+    case("approved", "not-decision-with-a-reason", APPROVE, "Decision: reject empty names in the parser. Sound.", A),
+    case("approved", "not-empty-box-behind-a-label", APPROVE, "Verdict: [ ] REQUEST_CHANGES, two blockers", A),
+    case("approved", "not-empty-box-elsewhere", APPROVE, "Verdict: [ ] **REQUEST_CHANGES**", A),
+    case("approved", "not-empty-box-before-a-number", APPROVE, "[ ] 1. REQUEST_CHANGES", A),
+    case("approved", "not-empty-box-then-a-ticked-one", APPROVE, "[x] [ ] REQUEST_CHANGES", A),
+    case("approved", "not-changes-requested-alone", APPROVE, "CHANGES REQUESTED", A),
+    case("approved", "not-changes-requested-behind-a-label", APPROVE, "Status: changes requested", A),
+    case("approved", "not-label-of-four-words", APPROVE, "The final code review verdict: REJECT", A),
+    case("approved", "not-label-of-every-word", APPROVE, "Our overall reviewer outcome = blocked", A),
+    case("approved", "not-label-with-signs-between", APPROVE, "**Code**-PR/verge **Verdict** | NACK", A),
+    case("approved", "not-heading-three-lines-above", APPROVE, "Final **Verdict**:", "---", "1. [REJECT](x)", A),
+    case("approved", "not-heading-with-a-number", APPROVE, "## 3 Verdict", "Declined: it leaks", A),
+    case("approved", "not-heading-in-a-quote", APPROVE, "> Verdict", "NO-GO", A),
+    case("approved", "not-refusal-in-a-quote-below-a-heading", APPROVE, "Verdict", "> NO GO", A),
+    case("approved", "not-heading-that-is-a-decision", APPROVE, "Our decision", "Rejected.", A),
+    case("approved", "not-heading-before-a-form-feed", APPROVE, "Verdict x\x0cREJECT", A),
+    case("approved", "not-box-in-a-quote", APPROVE, "> [x] Blocked: it leaks", A),
+    case("approved", "not-json-of-two", APPROVE, '[{"verdict": "approve"}, {"verdict": "pass"}]', A),
+    case("approved", "not-json-with-blanks", APPROVE, '"VERDICT" :\t"not approved yet?", "n": 1', A),
+    case("approved", "not-json-escaped", APPROVE, 'x = "{\\"verdict\\": \\"pass\\"}"', A),
+    case("approved", "not-json-in-a-fence", APPROVE, "```json", '{"verdicts": "rejected"}', "```", A),
+    case("approved", "not-unless-behind-it", APPROVE, "Verdict: do not merge two locks - unless held", A),
+    case("approved", "not-until-behind-it", APPROVE, "Verdict: cannot be merged untilted", A),
+    case("approved", "not-not-ready-to-merge", APPROVE, "Verdict: not ready to merge the two: it is one lock", A),
+    case("approved", "not-emoji-behind-it", APPROVE, "Verdict: REJECT \u274c is not what I say", A),
+    case("approved", "not-cyrillic-verdict", APPROVE, "\u0416VERDICT: REJECT", A),
+    case("approved", "not-full-width-colon", APPROVE, "Verdict\u3002REJECT\u3002 it leaks", A),
+    case("approved", "not-modifier-apostrophe", APPROVE, "Verdict: can\u02bbt ship", A),
+    case("approved", "not-left-quote-apostrophe", APPROVE, "Verdict: CAN\u201cT BE SHIPPED", A),
+    case("approved", "not-label-glued", APPROVE, "VerdictREJECT", A),
+    case("approved", "not-label-without-a-sign-of-its-own", APPROVE, "Verdict REJECT", A),
+    # What is not seen as a refusal, known and kept.
+    case("approved", "number-of-the-round", APPROVE, "Verdict (round 2): REJECT", A),
+    case("approved", "no-label", APPROVE, "Do not merge this.", A),
+    case("approved", "german-refusal", APPROVE, "Urteil: abgelehnt", A),
+    case("approved", "mention-of-no-word", APPROVE, f"I would write {M} as asked, not APPROVE", A),
+    case("approved", "quoted-rule-escaped", APPROVE, f"{M} \\<value\\>", A),
+    case("approved", "backslash-before-a-letter", APPROVE, "Verdict: RE\\JECT", A),
+    *(case("approved", f"says-{slug(words)}", APPROVE, f"Verdict: {words}", A, line=2) for words in NO_REFUSALS),
 
     case("weak-both", "block-then-approve", AMBIGUOUS, "", OLD_BLOCK, OLD_APPROVE, line=2),
     case("weak-both", "draft-then-change-of-mind", AMBIGUOUS, "**Verdict: APPROVE**", DOUBT,
@@ -618,6 +935,8 @@ LATER = [
     case("weak-both", "disguised-block", AMBIGUOUS, OLD_APPROVE, "V\u0415RDICT: REQUEST_CHANG\u0415S", line=1),
     case("weak-both", "old-prompt-with-a-bar", AMBIGUOUS, "VERDICT: APPROVE | VERDICT: REQUEST_CHANGES"),
     case("weak-both", "three-statements", AMBIGUOUS, OLD_BLOCK, OLD_APPROVE, OLD_BLOCK, line=1),
+    case("weak-both", "approve-then-a-refusal-line", AMBIGUOUS, OLD_APPROVE, "Verdict: REJECT", line=1),
+    case("weak-both", "mention-of-reject-and-an-old-approval", AMBIGUOUS, f"It says {M} REJECT", OLD_APPROVE, line=1),
 
     case("weak-block", "approved-last-week", REQUEST_CHANGES,
          "Verdict: REQUEST_CHANGES. It was fine last week: APPROVE then.", line=1),
@@ -643,6 +962,24 @@ LATER = [
     case("weak-block", "crlf", REQUEST_CHANGES, FINE + "\r", OLD_BLOCK + "\r", line=2),
     case("weak-block", "with-a-token-asked", REQUEST_CHANGES, OLD_BLOCK, token=T),
     case("weak-block", "quoted-rule-beside", REQUEST_CHANGES, M + " <value>", OLD_BLOCK, line=2),
+    case("weak-block", "value-below-a-heading", REQUEST_CHANGES, "## Verdict", "", "REQUEST CHANGES"),
+    case("weak-block", "german-block", REQUEST_CHANGES, "URTEIL: REQUEST_CHANGES"),
+    case("weak-block", "boxes-alone", REQUEST_CHANGES, "[ ] APPROVE", "[x] REQUEST_CHANGES"),
+    case("weak-block", "gap-of-17", REQUEST_CHANGES, "VERDICT" + " " * 17 + "REQUEST_CHANGES"),
+    case("weak-block", "verdict-in-a-longer-word", REQUEST_CHANGES, "PREVERDICT: APPROVE", "2VERDICT: REQUEST_CHANGES"),
+    case("weak-block", "before-a-fence-that-opens", REQUEST_CHANGES, "", OLD_BLOCK, "```", line=2),
+    case("weak-block", "escaped-by-a-backslash", REQUEST_CHANGES, "VERDICT: REQUEST\\_CHANGES", line=1),
+    case("weak-block", "changes-requested", REQUEST_CHANGES, "Verdict: CHANGES_REQUESTED", line=1),
+    case("weak-block", "block", REQUEST_CHANGES, "Verdict: BLOCK", line=1),
+    case("weak-block", "reject-with-a-reason", REQUEST_CHANGES, "Verdict: REJECT, it leaks.", line=1),
+    case("weak-block", "json", REQUEST_CHANGES, '{"verdict":"request_changes","findings":[]}', line=1),
+    case("weak-block", "changes-requested-below-a-heading", REQUEST_CHANGES, "## Verdict", "", "Changes requested, P0=1",
+         line=3),
+    case("weak-block", "mention-of-reject", REQUEST_CHANGES, f"Final: {M} REJECT", line=1),
+    case("weak-block", "dated-old-style", REQUEST_CHANGES, "Previous verdict: REQUEST_CHANGES", line=1),
+    case("weak-block", "empty-box-old-style", REQUEST_CHANGES, "- VERDICT: REQUEST_CHANGES [ ]", line=1),
+    *(case("weak-block", f"dash-{ord(dash):04x}", REQUEST_CHANGES, f"VERDICT {dash} REQUEST{dash}CHANGES")
+      for dash in DASHES),
 
     case("weak-approve", "mention", AMBIGUOUS, FINE, "My answer is " + A, line=2),
     case("weak-approve", "first-of-two", AMBIGUOUS, "", OLD_APPROVE, OLD_APPROVE, line=2),
@@ -661,6 +998,7 @@ LATER = [
     case("weak-approve", "every-sign-in-the-gap", AMBIGUOUS, "VERDICT \t`:=*#>|.-~APPROVE"),
     case("weak-approve", "full-width", AMBIGUOUS, "\uff36ERDICT\uff1aAPPROVE"),
     case("weak-approve", "behind-a-closed-fence", AMBIGUOUS, "~~~", "```", "~~~", OLD_APPROVE, line=4),
+    case("weak-approve", "dated", AMBIGUOUS, "Previous verdict: APPROVE", line=1),
 
     case("not-stated", "empty", None, ""),
     case("not-stated", "blank-lines", None, "", " ", "\t"),
@@ -670,26 +1008,20 @@ LATER = [
     case("not-stated", "banner-and-prompt", None, "Example CLI v1", "workdir: repo", "user", *PROMPT_RULE.split("\n")),
     case("not-stated", "prompt-with-a-token", None, *prompt_rule(T).split("\n"), token=T),
     case("not-stated", "prompt-with-a-token-not-asked", None, *prompt_rule(T).split("\n")),
-    case("not-stated", "value-below-a-heading", None, "## Verdict", "", "REQUEST CHANGES"),
     case("not-stated", "cut-by-a-limit", None, "1. paths: fine", "2. errors: the broad exc"),
     case("not-stated", "cut-inside-the-marker", None, FINE, "===VERD"),
-    case("not-stated", "german-block", None, "URTEIL: REQUEST_CHANGES"),
     case("not-stated", "german-approve", None, "URTEIL: APPROVE"),
     case("not-stated", "ideographs-approve", None, "\u5224\u5b9a\uff1aAPPROVE"),
     case("not-stated", "prompt-too-long", None, "Error: prompt is too long"),
     case("not-stated", "invalid-key", None, "Invalid API key"),
     case("not-stated", "usage-limit", None, "You've hit your usage limit"),
     case("not-stated", "looks-good", None, "Looks good to me! LGTM, ship it."),
-    case("not-stated", "boxes-alone", None, "[ ] APPROVE", "[x] REQUEST_CHANGES"),
     case("not-stated", "placeholder-decorated", None, "> **" + M + "**: `<VALUE>` and the token"),
-    case("not-stated", "placeholder-then-approve", None, M + " <value> APPROVE"),
     case("not-stated", "marker-behind-the-quoted-rule", None, f"{M} <value> {M} LGTM"),
     case("not-stated", "mention-of-another-word", None, f"I end with {M} LGTM"),
     case("not-stated", "mention-without-a-word", None, f"I end with {M}"),
-    case("not-stated", "gap-of-17", None, "VERDICT" + " " * 17 + "REQUEST_CHANGES"),
     case("not-stated", "approve-gap-of-17", None, "VERDICT" + " " * 17 + "APPROVE"),
     case("not-stated", "gap-of-none", None, "VERDICTAPPROVE VERDICTREQUEST_CHANGES"),
-    case("not-stated", "verdict-in-a-longer-word", None, "PREVERDICT: APPROVE", "2VERDICT: REQUEST_CHANGES"),
     case("not-stated", "verdict-behind-a-non-ascii-letter", None, "\u0416VERDICT: APPROVE"),
     case("not-stated", "approved", None, "VERDICT: APPROVED"),
     case("not-stated", "approve-and-a-digit", None, "VERDICT: APPROVE2", "VERDICT: REQUEST_CHANGES_2"),
@@ -702,81 +1034,19 @@ LATER = [
     case("not-stated", "mention-in-a-fence", None, "```", "It says " + A, "```"),
     case("not-stated", "other-punctuation-in-the-gap", None,
          *(f"VERDICT {c} APPROVE" for c in "!\"$%&'()+,/;<?@[\\]^_{}")),
-
-    # Where one sign more or less decides.
-    case("unknown-value", "block-and-two-tokens", AMBIGUOUS, f"{R} {T} {T}", line=1),
     case("not-stated", "two-list-numbers-before-a-marker", None, "1. 2. " + M + " LGTM"),
     case("not-stated", "approve-and-two-underscores", None, "VERDICT: APPROVE__X"),
-    case("open-block", "comment-of-three-dashes", AMBIGUOUS, "<!--->", A, line=1),
-    case("weak-block", "before-a-fence-that-opens", REQUEST_CHANGES, "", OLD_BLOCK, "```", line=2),
-    case("not-bare", "quoted-below-a-long-line", AMBIGUOUS, "\u0444" * 70000, "> " + A, line=2),
-    case("approved", "bracket-closed-not-opened", APPROVE, "X] REQUEST_CHANGES", A),
-    case("approved", "bracket-opened-not-closed", APPROVE, "[X REQUEST_CHANGES", A),
-    case("approved", "box-with-a-letter-beyond-ascii", APPROVE, "[\u0436] REQUEST_CHANGES", A),
-    case("approved", "number-after-a-letter", APPROVE, "A1. REQUEST_CHANGES", A),
-    case("approved", "number-behind-the-word", APPROVE, "REQUEST_CHANGES1.", A),
-    case("approved", "colon-behind-the-word", APPROVE, "FINAL ANSWER REQUEST_CHANGES:", A),
-    case("approved", "number-in-place-of-the-colon", APPROVE, "FINAL ANSWER 5. REQUEST_CHANGES", A),
-    case("approved", "number-and-colon-behind-the-word", APPROVE, "FINAL ANSWER 1. REQUEST_CHANGES:", A),
-    case("approved", "label-of-41-beyond-ascii", APPROVE, "\u0436" * 41 + ": REQUEST_CHANGES", A),
-    case("contradicted", "label-of-40-beyond-ascii", AMBIGUOUS, "\u0436" * 40 + ": REQUEST_CHANGES", A, line=1),
-    case("contradicted", "long-dash", AMBIGUOUS, OLD_BLOCK + "\u2010" * 70000, A, line=1),
-    case("contradicted", "number-then-colon", AMBIGUOUS, "FINAL ANSWER 1.: REQUEST_CHANGES", A, line=1),
-    case("contradicted", "number-blank-colon", AMBIGUOUS, "FINAL ANSWER 1. : REQUEST_CHANGES", A, line=1),
-    case("contradicted", "number-sign-colon", AMBIGUOUS, "FINAL ANSWER 1.;: REQUEST_CHANGES", A, line=1),
-    case("contradicted", "two-numbers-then-colon", AMBIGUOUS, "FINAL ANSWER 1. 2. : REQUEST_CHANGES", A, line=1),
-    case("contradicted", "two-numbers-in-brackets", AMBIGUOUS, "FINAL ANSWER (1.) (2.): REQUEST_CHANGES", A, line=1),
-    case("contradicted", "number-in-brackets", AMBIGUOUS, "FINAL ANSWER (1.;): REQUEST_CHANGES", A, line=1),
-    case("contradicted", "number-in-the-label", AMBIGUOUS, "STEP 9 VERDICT - REQUEST_CHANGES", A, line=1),
-    case("contradicted", "label-with-a-z", AMBIGUOUS, "QUIZ VERDICT - REQUEST_CHANGES", A, line=1),
-    case("approved", "digit-before-a-number", APPROVE, "5 6. REQUEST_CHANGES", "5;6. REQUEST_CHANGES", A),
-    case("approved", "box-within-a-label", APPROVE, "FINAL [x] ANSWER: REQUEST_CHANGES", A),
-    case("approved", "number-within-a-label", APPROVE, "FINAL 1. ANSWER: REQUEST_CHANGES", A),
-    case("approved", "label-that-ends-in-verdict", APPROVE, "OVERDICT - REQUEST_CHANGES", "9VERDICT - REQUEST_CHANGES", A),
+    case("not-stated", "gap-of-17-then-prose", None, "VERDICT" + " " * 17 + "REQUEST_CHANGES then"),
+    case("not-stated", "mention-of-approved", None, f"The {M} APPROVED line"),
+    case("not-stated", "json-in-a-fence", None, "```json", '{"verdict":"request_changes"}', "```"),
+    case("not-stated", "refusal-line-in-a-fence", None, "```", "Verdict: REJECT", "REQUEST_CHANGES", "```"),
+    case("not-stated", "mention-of-reject-in-a-fence", None, "~~~", f"Final: {M} REJECT", "~~~"),
+    case("not-stated", "dated-refusal", None, "Previous decision: REQUEST_CHANGES"),
+    case("not-stated", "empty-box-before-a-refusal", None, "- [ ] REQUEST_CHANGES"),
+    case("not-stated", "german-block-in-a-sentence", None, "URTEIL: REQUEST_CHANGES ist zu hart"),
+    *(case("not-stated", f"{name}-in-the-gap", None, f"VERDICT:{cut}APPROVE", f"VERDICT:{cut}REQUEST_CHANGES then")
+      for name, cut in CUTS.items()),
 ]
-
-# The same fault with each member of a set; the sets are written out here, apart from the parser's.
-CUTS = {"vertical-tab": "\x0b", "form-feed": "\x0c", "file-separator": "\x1c", "group-separator": "\x1d",
-        "record-separator": "\x1e", "next-line": "\x85", "line-separator": "\u2028", "paragraph-separator": "\u2029",
-        "carriage-return": "\r"}
-for _name, _cut in CUTS.items():
-    LATER += [
-        case("blocked", f"behind-{_name}", REQUEST_CHANGES, FINE, FINE + _cut + R, A, line=2),
-        case("blocked", f"before-{_name}", REQUEST_CHANGES, R + _cut + FINE, A, line=1),
-        case("not-bare", f"behind-{_name}", AMBIGUOUS, FINE, FINE + _cut + A, line=2),
-        case("not-bare", f"before-{_name}", AMBIGUOUS, FINE, A + _cut + FINE, line=2),
-        case("contradicted", f"behind-{_name}", AMBIGUOUS, FINE, FINE + _cut + OLD_BLOCK, A, line=2),
-        case("not-stated", f"{_name}-in-the-gap", None, f"VERDICT:{_cut}APPROVE", f"VERDICT:{_cut}REQUEST_CHANGES"),
-    ]
-HIDDEN = {*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x34F, 0x115F, 0x1160, 0x200B, 0x202E, 0x2060}
-HIDDEN |= {0x2800, 0x3164, 0xFEFF, 0xFFFF}  # an empty pattern, a filler, a mark, never a character
-HIDDEN -= {9, 10, *map(ord, CUTS.values())}
-for _code in sorted(HIDDEN):
-    LATER.append(case("blocked", f"hidden-{_code:04x}-within", REQUEST_CHANGES, R.replace("D", "D" + chr(_code))))
-for _code in (0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2015, 0x2212):
-    LATER += [
-        case("blocked", f"dash-{_code:04x}", REQUEST_CHANGES, f"{M} REQUEST{chr(_code)}CHANGES", A, line=1),
-        case("weak-block", f"dash-{_code:04x}", REQUEST_CHANGES, f"VERDICT {chr(_code)} REQUEST{chr(_code)}CHANGES"),
-    ]
-LETTERS = {"A": "\u0410\u0391", "C": "\u0421\u03a3", "E": "\u0415\u0395", "G": "\u050c", "H": "\u041d\u0397",
-           "I": "\u0406\u04c0\u0399", "N": "\u039d", "O": "\u041e\u039f", "P": "\u0420\u03a1", "Q": "\u051a\u03d8",
-           "S": "\u0405", "T": "\u0422\u03a4", "V": "\u0474"}
-for _letter, _twins in LETTERS.items():
-    for _twin in _twins:
-        _name = f"{ord(_twin):04x}-for-{_letter.lower()}"
-        if _letter in R:
-            LATER.append(case("blocked", _name, REQUEST_CHANGES, R.replace(_letter, _twin), line=1))
-        if _letter in A:
-            LATER.append(case("not-bare", _name, AMBIGUOUS, A.replace(_letter, _twin), line=1))
-for _sign in "!\"#$%&'()+,-/;<=>?@[\\]^{|}~":
-    LATER += [
-        case("unknown-value", f"approve-and-{ord(_sign):02x}", AMBIGUOUS, A + _sign, line=1),
-        case("unknown-value", f"{ord(_sign):02x}-and-approve", AMBIGUOUS, f"{M} {_sign}APPROVE", line=1),
-        case("unknown-value", f"approve-{ord(_sign):02x}-and-token", AMBIGUOUS, f"{A} {_sign}{T}", token=T, line=1),
-        case("blocked", f"{ord(_sign):02x}-around", REQUEST_CHANGES, f"{M} {_sign}REQUEST_CHANGES{_sign}", line=1),
-    ]
-    if _sign != "=":
-        LATER.append(case("not-bare", f"{ord(_sign):02x}-before", AMBIGUOUS, _sign + A, line=1))
 # fmt: on
 
 
@@ -843,6 +1113,10 @@ class TableTest(unittest.TestCase):
         self.assertEqual(len(ROWS), len(set(methods)))
         self.assertEqual(sorted(methods), unittest.defaultTestLoader.getTestCaseNames(ContractTest))
 
+    def test_later_rows_stand_in_the_order_of_the_rules(self) -> None:
+        order = [rule.id for rule in RULES]
+        self.assertEqual(order, [rule for rule, _ in itertools.groupby(row.rule for row in LATER)])
+
     def test_every_rule_has_six_later_rows(self) -> None:
         count = collections.Counter(row.rule for row in LATER)
         self.assertEqual({rule.id for rule in RULES}, set(count))
@@ -901,6 +1175,7 @@ REFUSING = (
     ("? DO CAN", "NOT", "? BE YET", "READY", "TO FOR", "MERGE SHIP"),
     ("DON'T DONT CAN'T CANT", "? BE YET", "READY", "TO FOR", "MERGE SHIP"),
 )
+NOUNS = ("VERDICT", "DECISION", "RECOMMENDATION")
 LABEL_WORDS = ("THE", "MY", "OUR", "FINAL", "OVERALL", "REVIEW", "REVIEWER", "CODE", "PR", "MERGE")
 
 
@@ -912,19 +1187,13 @@ class Loose(NamedTuple):
     prose: bool
 
 
-class Marker(NamedTuple):
-    """A sentinel, which says "yes", "no", "off" (its form) or "junk", or a mention; and a sentinel's token."""
-
-    says: str
-    token: Optional[str] = None
-
-
 class Marked(NamedTuple):
-    """A marker in its loose line."""
+    """A marker: a sentinel that says "yes", "no", "off" (its form) or "junk", with its token, or a mention."""
 
     line: int
-    marker: Marker
     prose: bool
+    says: str
+    token: Optional[str]
 
 
 def second_reading(report: Optional[str], token: Optional[str] = None) -> Tuple[str, Optional[int]]:
@@ -932,14 +1201,14 @@ def second_reading(report: Optional[str], token: Optional[str] = None) -> Tuple[
     lines = the_lines(report or "")
     fenced, unclosed = fences(lines)
     loose = [Loose(n, fold(part), n not in fenced) for n, line in lines.items() for part in cut(line)]
-    marked = [Marked(each.line, marker, each.prose) for each in loose for marker in markers(each.text)]
-    says = {mark.marker.says: mark.line for mark in reversed(marked)}  # the first of each kind
+    marked = [Marked(each.line, each.prose, *found) for each in loose for found in markers(each.text)]
+    says = {mark.says: mark.line for mark in reversed(marked)}  # the first of each kind
     yes, no, off, junk = map(says.get, ("yes", "no", "off", "junk"))
     weak = not (yes or no or off or junk)
 
     refusals: List[Union[Loose, Marked]] = [each for each, above in with_above(loose) if is_refusal(each.text, above)]
-    told: List[Union[Loose, Marked]] = [each for each in loose if each.prose and states(each.text, NO)]
-    told += [mark for mark in marked if mark.marker.says == "mentions no"]
+    told: List[Union[Loose, Marked]] = [each for each in loose if states(each.text, NO)]
+    told += [mark for mark in marked if mark.says == "mentions no"]
     weak_no = first(each for each in refusals + told if weak and each.prose)
     weak_yes = first(each for each in loose if weak and each.prose and states(each.text, YES))
     found = [
@@ -959,15 +1228,15 @@ def of_an_approval(
     lines: Dict[int, str], marked: List[Marked], token: Optional[str], unclosed: Optional[int]
 ) -> List[Tuple[str, Optional[int]]]:
     """The rules that presuppose an approval, and no other sentinel but approvals; the one that approves comes last."""
-    mine = next(mark for mark in marked if mark.marker.says == "yes")
+    mine = next(mark for mark in marked if mark.says == "yes")
     below = [line for n, line in lines.items() if n > mine.line]
     return [
         ("repeated", marked[1].line if len(marked) > 1 else None),
         ("not-last", mine.line if any(not only_signs(fold(line)) for line in below) else None),
         ("signs-after", mine.line if any(line.strip(BLANKS) for line in below) else None),
         ("not-bare", None if is_bare(lines[mine.line]) else mine.line),
-        ("wrong-token", None if mine.marker.token == (token and token.upper()) else mine.line),
-        ("open-block", None if token else unclosed or open_comment(lines)),
+        ("wrong-token", None if mine.token == (token and token.upper()) else mine.line),
+        ("open-block", None if token else min(filter(None, (unclosed, open_comment(lines))), default=None)),
         ("approved", mine.line),
     ]
 
@@ -978,7 +1247,7 @@ def first(found: Iterable[Union[Loose, Marked]]) -> Optional[int]:
 
 
 def with_above(loose: Sequence[Loose]) -> Iterator[Tuple[Loose, str]]:
-    """Each loose line with the last one above it that is not blank, or with nothing."""
+    """Each loose line with the text of the last one above it that is not blank."""
     above = ""
     for each in loose:
         yield each, above
@@ -1015,7 +1284,8 @@ def fold_one(char: str) -> str:
     """What one character becomes: nothing, or mostly one capital, digit or sign."""
     unseen = ("Cf", "Cc", "Cn", "Mn", "Mc", "Me")
     parts = [c for c in unicodedata.normalize("NFKD", char) if c == "\t" or unicodedata.category(c) not in unseen]
-    return "".join(TWINS.get(c, c) for part in parts if part not in "\u115f\u1160\u2800" for c in part.upper())
+    inked = "".join(part.upper() for part in parts if part not in "\u115f\u1160\u2800")
+    return "".join(TWINS.get(c) or str(unicodedata.digit(c, c)) for c in inked)
 
 
 def fences(lines: Dict[int, str]) -> Tuple[Set[int], Optional[int]]:
@@ -1051,11 +1321,6 @@ def open_comment(lines: Dict[int, str]) -> Optional[int]:
 # Letters, signs and words in a folded line.
 
 
-def digit(char: str) -> bool:
-    """Whether it is a digit, of any script."""
-    return unicodedata.category(char) == "Nd"
-
-
 def only_signs(text: str) -> bool:
     """Whether it holds no letter and no digit."""
     return next_word(text, 0) == len(text)
@@ -1063,7 +1328,7 @@ def only_signs(text: str) -> bool:
 
 def next_word(text: str, at: int) -> int:
     """The first place from here on with a letter or digit, or the end."""
-    while at < len(text) and unicodedata.category(text[at])[0] != "L" and not digit(text[at]):
+    while at < len(text) and unicodedata.category(text[at])[0] not in "LN":
         at += 1
     return at
 
@@ -1086,7 +1351,7 @@ def words(text: str) -> Iterator[Tuple[int, str]]:
 
 def list_numbers(text: str) -> List[Tuple[int, int]]:
     """The place of each list number's digits, and of what follows them."""
-    runs = [(at, at + len(word)) for at, word in words(text) if all(map(digit, word))]
+    runs = [(at, at + len(word)) for at, word in words(text) if not word.strip(string.digits)]
     return [(at, end) for at, end in runs if text[end : end + 1] in (".", ")")]
 
 
@@ -1125,9 +1390,10 @@ def refuses(text: str) -> bool:
 
 
 @functools.lru_cache(5000)
-def markers(text: str) -> List[Marker]:
+def markers(text: str) -> List[Tuple[str, Optional[str]]]:
     """The sentinel and the mentions of a folded loose line."""
-    found, places = [], marker_places(text)
+    found: List[Tuple[str, Optional[str]]] = []
+    places = marker_places(text)
     for (start, end), (stop, _) in zip(places, [*places[1:], (len(text), 0)]):
         rest = text[end:stop]
         told = next_word(rest, 0)
@@ -1137,9 +1403,9 @@ def markers(text: str) -> List[Marker]:
         if only_signs(without_number(text[:start])):
             found.append(sentinel(rest))
         elif rest.startswith(YES[0], told):
-            found.append(Marker("mentions yes"))
+            found.append(("mentions yes", None))
         elif refusal_ends(rest, told):
-            found.append(Marker("mentions no"))
+            found.append(("mentions no", None))
     return found
 
 
@@ -1157,8 +1423,8 @@ def marker_places(text: str) -> List[Tuple[int, int]]:
     return found
 
 
-def sentinel(rest: str) -> Marker:
-    """A sentinel, from what follows its marker."""
+def sentinel(rest: str) -> Tuple[str, Optional[str]]:
+    """What a sentinel says, and its token, from what follows its marker."""
     rest = rest.rstrip(BLANKS)
     last = rest.replace("\t", " ").split(" ")[-1]
     token: Optional[str] = last.strip(TRIM)
@@ -1169,10 +1435,11 @@ def sentinel(rest: str) -> Marker:
     value = rest.strip(TRIM)
     begins = next_word(value, 0)
     if value in YES:
-        return Marker("yes", token)
+        return "yes", token
     if any(phrase_ends(value, begins, NO)) and YES[0] not in value:
-        return Marker("no", token)
-    return Marker("off" if not value or (value.startswith(YES[0], begins) and not refuses(value)) else "junk", token)
+        return "no", token
+    off = not value or (value.startswith(YES[0], begins) and not refuses(value))
+    return "off" if off else "junk", token
 
 
 def is_bare(line: str) -> bool:
@@ -1198,16 +1465,18 @@ def is_bare(line: str) -> bool:
 @functools.lru_cache(5000)
 def is_refusal(text: str, above: str) -> bool:
     """Whether the folded loose line is a refusal line, by itself or below that other line."""
-    line = without_boxes(text)
+    line, above = without_boxes(text), without_boxes(above)
     if word_at(line, next_word(line, 0)) in ("PREVIOUS", "PRIOR", "EARLIER", "FORMER"):
         return False
-    above = without_boxes(above)
-    noun, behind = label(above)
+    noun, behind = label_of(above)
     below = noun == "VERDICT" and only_signs(above[behind:]) and ">" not in above[behind:]
     before, box, _ = text.partition("[X]")
     ticked = bool(box) and only_signs(without_number(before))
-    found = [*of_the_enum(line), *labelled(line), *in_json(line), *(unlabelled(line) if ticked or below else [])]
-    return any("[ ]" not in signs_before(line, at) for at in found)
+    found = [*of_the_enum(line), *labelled(line), *in_json(line)]
+    begins = next_word(line, 0)
+    if (ticked or below) and ">" not in line[:begins]:
+        found += [begins for end in refusal_ends(line, begins) if is_refusing_end(line, end)]
+    return any("[ ]" not in signs_before(line, at).split("[~]")[-1] for at in found)
 
 
 def without_boxes(text: str) -> str:
@@ -1246,7 +1515,7 @@ def is_free_label(before: str) -> bool:
 
 def labelled(line: str) -> Iterator[int]:
     """The line begins with a verdict or decision label, a sign that ends it, and a refusal."""
-    noun, behind = label(line)
+    noun, behind = label_of(line)
     at = next_word(line, behind)
     if noun and any(sign in line[behind:at] for sign in ":=-|"):
         alone = any(only_signs(line[end:]) for end in refusal_ends(line, at))
@@ -1255,23 +1524,16 @@ def labelled(line: str) -> Iterator[int]:
             yield at
 
 
-def label(line: str) -> Tuple[str, int]:
+def label_of(line: str) -> Tuple[str, int]:
     """The noun of the label that begins the line, and the place behind it; "" where there is none."""
     begins = next_word(line, 0)
     if ">" not in line[:begins]:
         for at, word in itertools.islice(words(line), 4):
-            if word in ("VERDICT", "DECISION", "RECOMMENDATION"):
+            if word in NOUNS:
                 return word, at + len(word)
             if word not in LABEL_WORDS:
                 break
     return "", 0
-
-
-def unlabelled(line: str) -> Iterator[int]:
-    """The line begins with a refusal."""
-    at = next_word(line, 0)
-    if ">" not in line[:at] and any(is_refusing_end(line, end) for end in refusal_ends(line, at)):
-        yield at
 
 
 def is_refusing_end(line: str, end: int) -> bool:
@@ -1332,12 +1594,12 @@ VALUES = ("APPROVE", "approve", "REQUEST_CHANGES", "request changes", "REQUEST -
           "CHANGES REQUESTED", "LGTM", "", "<VALUE>", "VALUE>", "< VALUE>", "<value> APPROVE", "<value> reject")
 TOKENS = ("", "", "", T, T.upper(), OTHER, "abcdef1", "abcdef12", "ab" * 32, "ab" * 32 + "c")
 TAILS = ("", "", "", " ", "\t", "**", ".", "_", ")", "!", "_x", "_ ", " x", "_1.", "1.", " 2)", "[x]", "\u200b", ",", "S")
-LABELS = ("Verdict", "final verdict", "Our final, overall VERDICT", "The final code review verdict", "Decision", "Merge recommendation",
-          "REVIEW - DECISION", "old verdict", "Urteil", "My_verdict", "a/b-c", "a" * 40, "a" * 41, "b " * 16 + "verdict", "a\tb", "x-")
+LABELS = ("Verdict", "final verdict", "Decision", "Merge recommendation", "old verdict", "Urteil", "My_verdict", "a/b-c", "a" * 40, "a" * 41,
+          "b " * 16 + "verdict", "a\tb", "x-")
 DATES = ("", "", "", "", "", "Previous ", "PRIOR ", "Earlier: ", "- former ", "Previously ", "previous_", "The earlier ")
 SIGNS = (": ", ": ", "=", "**: **", " : ", ":**", " - ", " -> ", " | ", " ", "", "\uff1a", ":1. ", "1.:", ": [x] ", ": [ ] ", ".", "_", ": `", ": \"")
 ENDS = ("", "", ".", "**", ", it leaks", " (2 blockers)", ": x", "! x", " [P1] x", " | drops rows |", " - x", "- x", " -x", "-x", "\u2014x", " \u2014 x",
-        " because x", " UNTIL x", " until, x", " unlessx", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x")
+        " because x", " UNTIL x", " until, x", " unless x", " unlessx", " - since x", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x")
 JSON = ('{"n":2, "verdict":', '"verdict" : ', '"verdict"\t:', '"verdict" ', "'verdict':", '"verdicts":', '\\"verdict\\": ', '"my verdict":', "[ ] \"verdict\":")
 QUOTES = ('"', '"', '"', "'", '\\"', '" ', "\u201c", "")
 FENCES = ("```", "```", "``", "````", "~~~", "~~~~", "~~", "`~~", "<!--", "<!--", "<!-", "<!---", "-->", "--")
@@ -1366,7 +1628,9 @@ SWEEPS = (
     '@verdict":"reject"\n' + A, '"verdict"@:"reject"\n' + A, '"verdict"@"reject"\n' + A, '"verdict":"@reject"\n' + A,
     '"verdict":"reject@"\n' + A, "@PREVIOUS VERDICT: REJECT\n" + A, "PREVIOUS@VERDICT: REJECT\n" + A, "VERDICT: REQUEST\\@CHANGES\n" + A,
     "``@\n" + A, "@```\n" + A, "   @```\n" + A, "```@\n" + A, "```\n```@\n" + A, "```\n@```\n" + A, "<!-@\n" + A, "@<!--\n" + A,
-    "<!-- --@\n" + A, "```\nx\n```@\nVERDICT: REQUEST_CHANGES",
+    "<!-- --@\n" + A, "```\nx\n```@\nVERDICT: REQUEST_CHANGES", "Verdict: [@] REJECT\n" + A, 'x {"verdict":@"reject"}\n' + A,
+    M + " <value> APPROV@\n" + A, M + " <value> REJEC@\n" + A, "LAST@VERDICT - REQUEST_CHANGES\n" + A, "Decision: REJECT@x\n" + A,
+    "Decision: REQUEST_CHANGES@x\n" + A, "REQUEST@CHANGES: x\n" + M, "VERDICT: NOT READY@TO MERGE x\n" + A, M + " @" + T,
 )
 # Characters for damage: hidden, imitating, wide, cutting, colouring, impossible.
 STRANGE = (
@@ -1387,15 +1651,23 @@ def refusal(chance: random.Random) -> str:
     return chance.choice((text, text.lower(), text.capitalize()))
 
 
+def label(chance: random.Random) -> str:
+    """A verdict or decision label of up to four words, one too many, and what joins them."""
+    words = [*chance.choices(LABEL_WORDS, k=chance.choice((0, 1, 2, 3, 4))), chance.choice(NOUNS)]
+    text = chance.choice((" ", " ", " ", ", ", "-", "_", "")).join(words)
+    return chance.choice((text, text.lower(), text.capitalize()))
+
+
 Slot = Union[Sequence[str], Callable[[random.Random], str]]
 SHAPES: Tuple[Tuple[Slot, ...], ...] = (
     (LEADS, ITEMS, MARKERS, GAPS, VALUES, GAPS, TOKENS, TAILS),
     (LEADS, MARKERS[:2], GAPS[:6], VALUES[:2], GAPS[:6], TOKENS, TAILS[:8]),
     (("", "x ", "1. "), MARKERS, GAPS, refusal, ENDS, TOKENS),
     (LEADS, ITEMS, DATES, LABELS, SIGNS, ITEMS, VALUES[2:8], TAILS),
-    (LEADS, DATES, LABELS[:8], SIGNS, refusal, ENDS),
+    (LEADS, DATES, label, SIGNS, refusal, ENDS),
+    (LEADS, label, SIGNS, VALUES[2:8], ENDS),
     (LEADS, ITEMS, LABELS, SIGNS, ITEMS, refusal, ENDS),
-    (LEADS, LABELS[:4], SIGNS, ("\n", "\n\n", "\n \n", "\f"), LEADS, ITEMS, refusal, ENDS),
+    (LEADS, label, SIGNS, ("\n", "\n\n", "\n \n", "\f"), LEADS, ITEMS, refusal, ENDS),
     (LEADS, ITEMS, refusal, ENDS),
     (JSON, QUOTES, refusal, QUOTES, ENDS),
     (ITEMS, VALUES, GAPS, LABELS[:4], GAPS, VALUES, TAILS),
@@ -1409,11 +1681,13 @@ def shaped(chance: random.Random) -> str:
 
 
 def damaged(chance: random.Random, text: str) -> str:
-    """The text with one to three characters put in, taken out, or replaced, some by what looks like them."""
+    """The text with a letter or sign everywhere as another that looks like it, or with one to three odd characters."""
+    if chance.random() < 0.3:
+        twin, char = chance.choice(list(TWINS.items()))
+        return text.upper().replace(char, twin)
     for _ in range(chance.randint(1, 3)):
         at = chance.randint(0, len(text))
-        twins = [twin for twin, char in TWINS.items() if char == text[at : at + 1].upper()] or STRANGE
-        new = chance.choice((chance.choice(STRANGE), chance.choice(twins), chance.choice(PIECES), ""))
+        new = chance.choice((chance.choice(STRANGE), chance.choice(STRANGE), chance.choice(PIECES), ""))
         text = text[:at] + new + text[at + chance.randint(0, 1) :]
     return text
 
@@ -1421,7 +1695,7 @@ def damaged(chance: random.Random, text: str) -> str:
 def random_line(chance: random.Random) -> str:
     """A line that is not calm: a shape, a known line, or pieces in any order."""
     pieces = "".join(chance.choices(PIECES, k=chance.randint(1, 9)))
-    return chance.choice((shaped(chance), shaped(chance), shaped(chance), chance.choice(LINES), pieces))
+    return chance.choice((*(shaped(chance) for _ in range(4)), chance.choice(LINES), pieces))
 
 
 def random_report(chance: random.Random) -> str:
@@ -1432,7 +1706,7 @@ def random_report(chance: random.Random) -> str:
     many = range(chance.choice((0, 1, 1, 2, 3, 5, 9)))
     lines = [random_line(chance) if chance.random() < wild else chance.choice(CALM) for _ in many]
     lines += [chance.choice(APPROVALS)] if chance.random() < 0.6 else []
-    lines = [damaged(chance, line) if chance.random() < 0.08 else line for line in lines]
+    lines = [damaged(chance, line) if chance.random() < 0.1 else line for line in lines]
     lines += chance.choice((*[()] * 6, ("",), (" \t", ""), ("---",), ("x",)))
     return chance.choice(("", "", "", "", "\ufeff", "\x1b[0m\ufeff")) + chance.choice(("\n", "\n", "\r\n")).join(lines)
 
@@ -1514,7 +1788,7 @@ def nothing_may_follow(report: str, token: Optional[str], chance: random.Random)
         if COLOUR.sub("", more).strip(" \t\r\n"):
             other = f"{report}\n{more}"
             holds(agreed(other, token).verdict != APPROVE, "nothing may follow an approval", other, token)
-        for blank in ("\n", "\n \t\n", "\n\r", "\n\x1b[0m", "\r\n\r\n"):
+        for blank in ("\n", "\n \t\n", "\n\r", "\n\x1b[0m", "\n\r\n"):
             holds(find_verdict(report + blank, token) == APPROVE, "blanks may follow", report + blank, token)
 
 
@@ -1560,15 +1834,19 @@ STATEMENTS = (
 HUGE = {
     "blocked": [R + "\n"],
     "unknown-value": [M, "==VERDICT", "=" * 9 + "VERDICT" + "=" * 9],
-    "contradicted": ["VERDICT: REQUEST_CHANGES\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c", '"verdict":"reject'],
+    "contradicted": [
+        "VERDICT: REQUEST_CHANGES\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c", '"verdict":"reject', "Verdict\n\nREJECT\n",
+        "[x] REJECT:\n", '{"verdict":"reject"}', "\\REQUEST\\_CHANGES\\\n",
+    ],
+    "off-form": [M + "\n", A + "D\n", A + "\\x"],
     "repeated": [A + "\n", "a" + A],
     "open-block": ["`", "~", "``` \n", "<!--\n", "````\n```\n", "~~~ `\n"],
     "approved": [
-        "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85", "\\", "_", "-",
-        "REQUEST_CHANGES ", "REJECT ", "not ", "can not be ", "needs more ", "request-", "1.", "[x]", "[ ] ", "a: ", "a-", "final ",
-        "verdict: reject ", "verdict: reject x\n", "the final verdict ", "> verdict: reject x\n", "[x] reject x\n", "- [ ] reject\n",
-        "## Verdict\n\n", '"verdict":', '{"verdict":"no"}\n', "previous ", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>",
-        "<value>", "\ufeff", "-->\n", "```\n```\n",
+        "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85", "\\", "\\_", "_",
+        "-", "REQUEST_CHANGES ", "REJECT ", "REJECT, ", "NOT ", "can not be ", "needs more ", "request-", "changes_", "1.", "[x]", "[ ]",
+        "a: ", "a-", "the final ", "verdict: reject ", "verdict: reject x\n", "the final verdict ", "> verdict: reject x\n", "Verdict\r\r",
+        "[x] reject x\n", "- [ ] reject\n", "- [x] \n", "## Verdict\n\n", '"verdict":', '"verdict":"', '{"verdict":"no"}\n', "previous ",
+        "decision | ", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>", "\ufeff", "-->\n", "```\n```\n",
     ],
 }  # fmt: skip
 # Where a character is put into an approval, and those that may stand there; any other must spoil it.
@@ -1589,7 +1867,7 @@ class StatementTest(unittest.TestCase):
             statement(report, T, chance)
 
     def test_every_report_of_two_lines_and_some_of_more(self) -> None:
-        for length, number in ((0, 1), (1, len(LINES)), (2, len(LINES) ** 2), (3, 8000), (4, 4000)):
+        for length, number in ((0, 1), (1, len(LINES)), (2, len(LINES) ** 2), (3, 3000), (4, 3000)):
             for report in itertools.islice(short_reports(length), int(number * SHARE) + 1):
                 agreed(report, None)
                 agreed(report, T)
@@ -1597,25 +1875,24 @@ class StatementTest(unittest.TestCase):
     def test_any_ascii_character_in_any_place(self) -> None:
         for shape in SWEEPS[:: int(1 / SHARE)]:
             for code in range(128):
-                agreed(shape.replace("@", chr(code)), None)
-                agreed(shape.replace("@", chr(code)), T if T in shape else OTHER)
+                agreed(shape.replace("@", chr(code)), T if T in shape else None)
 
     def test_only_listed_characters_go_with_an_approval(self) -> None:
         for before, behind, allowed in PLACES:
-            for code in range(int(SHARE * (0x10000 if (before, behind) == (A, "") else 0x2200))):
+            for code in [*range(0x500), *range(0x2000, 0x2100), *range(0xFE00, 0x10000)][:: int(1 / SHARE)]:
                 approves = find_verdict(before + chr(code) + behind) == APPROVE
                 self.assertEqual(chr(code) in allowed, approves, f"U+{code:04X} between {before!r} and {behind!r}")
                 COUNTED["odd characters"] += 1
 
     def test_1_one_rule_approves_and_says_it_all(self) -> None:
         self.assertEqual(["approved"], [rule.id for rule in RULES if rule.verdict == APPROVE])
-        self.on_reports(one_rule_approves, 5000)
+        self.on_reports(one_rule_approves, 3000)
 
     def test_2_a_refusal_anywhere_blocks(self) -> None:
-        self.on_reports(a_refusal_blocks, 1500)
+        self.on_reports(a_refusal_blocks, 1200)
 
     def test_3_nothing_may_follow_an_approval(self) -> None:
-        self.on_reports(nothing_may_follow, 1500)
+        self.on_reports(nothing_may_follow, 1200)
 
     def test_4_no_approval_without_the_token(self) -> None:
         self.on_reports(the_token_is_needed, 1500)
@@ -1629,7 +1906,7 @@ class StatementTest(unittest.TestCase):
         self.assertEqual(2, prompt_rule().count("<value>"))
 
     def test_6_line_ends_and_colours_change_nothing(self) -> None:
-        self.on_reports(line_ends_change_nothing, 1000)
+        self.on_reports(line_ends_change_nothing, 800)
 
     def test_7_any_text_at_all_is_read(self) -> None:
         chance = random.Random(7)
@@ -1643,7 +1920,7 @@ class StatementTest(unittest.TestCase):
     def test_8_huge_hostile_shapes_are_read(self) -> None:
         for rule, shapes in HUGE.items():
             for shape in shapes:
-                times = int(SHARE * 200_000) // len(shape) | 1
+                times = int(SHARE * 100_000) // len(shape) | 1
                 self.assertEqual(rule, read_verdict(f"{shape * times}\n{A}").rule, ascii(shape))
                 COUNTED["huge reports"] += 1
 
@@ -1776,6 +2053,10 @@ class FunctionTest(unittest.TestCase):
         self.assertEqual("AMBIGUOUS", names["find_verdict"]("===RULING=== APPROVE"))
         self.assertIsNone(names["find_verdict"](A))
 
+    def test_no_rule_text_reads_as_a_verdict(self) -> None:
+        for rule in RULES:
+            self.assertIsNone(find_verdict(f"VERDICT: AMBIGUOUS !! {rule.id}: {rule.when}"), rule.id)
+
     def test_verdict_line_is_one_printable_line_for_every_row(self) -> None:
         for row in ROWS:
             said = verdict_line(row.report, row.token)
@@ -1790,6 +2071,28 @@ class FunctionTest(unittest.TestCase):
     def test_find_verdict_is_the_verdict_of_read_verdict(self) -> None:
         for row in ROWS:
             self.assertEqual(row.verdict, find_verdict(row.report, row.token), row.id)
+
+    def test_a_fresh_token_and_wrong_calls_as_a_command(self) -> None:
+        drawn = [process(*PYTHON, verdict_contract.__file__, "--new-token") for _ in range(2)]
+        self.assertNotEqual(drawn[0].stdout, drawn[1].stdout)
+        for ran in drawn:
+            self.assertEqual((0, b""), (ran.returncode, ran.stderr))
+            self.assertRegex(ran.stdout.decode(), r"\A[0-9a-f]{16}\r?\n\Z")
+        for arguments in (["--new-token", T], ["--new"], ["--help"]):
+            ran = process(*PYTHON, verdict_contract.__file__, *arguments)
+            self.assertEqual((2, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
+
+    @unittest.skipUnless(os.path.exists("/dev/full") and shutil.which("sh"), "no /dev/full and sh here")
+    def test_the_command_where_a_stream_is_full_or_closed(self) -> None:
+        for redirection, status, lines in (
+            ("> /dev/full", 1, 1), (">&-", 1, 1), ("> /dev/full 2> /dev/full", 1, 0), (">&- 2>&-", 1, 0),
+            ("wrong 2> /dev/full", 2, 0), ("wrong 2>&-", 2, 0), ("2>&-", 0, 0),
+        ):  # fmt: skip
+            for unbuffered in ("", "1"):
+                script = f'PYTHONUNBUFFERED={unbuffered} "$@" {redirection}'
+                ran = process("sh", "-c", script, "sh", *PYTHON, verdict_contract.__file__)
+                self.assertEqual((status, lines), (ran.returncode, ran.stderr.count(b"\n")), (redirection, ran.stderr))
+                self.assertEqual(b"" if status else PROMPT_RULE.encode() + b"\n", ran.stdout, redirection)
 
     def test_public_names_exist(self) -> None:
         names = {"PROMPT_RULE", "RULES", "APPROVE", "REQUEST_CHANGES", "AMBIGUOUS", "Reading", "Rule"}
@@ -1968,12 +2271,11 @@ def panel(names: str, verdict: str, agree: int = 0, unread: int = 0) -> str:
 
 def as_object(code: int, verdict: Optional[str], names: str) -> str:
     """What --json prints."""
-    unread = {"verdict": None, "rule": None, "line": None, "message": "cannot be read"}
-    told = {
-        name: {**heard(name)._asdict(), "message": str(heard(name))} if name in FILES else unread
-        for name in names.split()
-    }
-    reports = [{"report": name, **rest} for name, rest in told.items()]
+    reports: List[Dict[str, Any]] = []
+    for name in names.split():
+        unread = {"verdict": None, "rule": None, "line": None, "message": "cannot be read"}
+        read = {**heard(name)._asdict(), "message": str(heard(name))} if name in FILES else unread
+        reports.append({"report": name, **read})
     whole = {"verdict": verdict, "exit_code": code, "reports": reports, "version": verdict_contract.__version__}
     return json.dumps(whole) + "\n"
 
@@ -2086,18 +2388,20 @@ CALLS = [
 
 # For GitHub: the exit code, the reports, the overall verdict, and the report whose rule and line speak for all.
 JOBS = [
-    (0, "a", APPROVE, "a"),
-    (3, "r", REQUEST_CHANGES, "r"),
-    (4, "n", None, "n"),
-    (4, "n m", None, "n"),
-    (0, "a b", APPROVE, "a"),
-    (3, "a n r", REQUEST_CHANGES, "r"),
-    (4, "a x q", AMBIGUOUS, "x"),
-    (4, "a n", AMBIGUOUS, "n"),
-    (4, "n q", AMBIGUOUS, "q"),
-    (1, "gone", None, None),
-    (1, "a gone", None, None),
-    (1, "gone n", None, None),
+    (0, "a", APPROVE, "a"), (0, "a b", APPROVE, "a"), (3, "r", REQUEST_CHANGES, "r"), (4, "n", None, "n"),
+    (3, "a n r", REQUEST_CHANGES, "r"), (4, "n m", None, "n"), (4, "a n", AMBIGUOUS, "n"), (4, "n q", AMBIGUOUS, "q"),
+    (4, "a x q", AMBIGUOUS, "x"), (1, "gone", None, None), (1, "a gone", None, None), (1, "n gone", None, None),
+]
+
+# What is typed in a shell, and what has to come of it: the status, the output and the error output.
+FULL, GONE = f"verdict_check.py: standard output: {NO_SPACE}\n", f"verdict_check.py: gone: {NO_FILE}\n"
+TYPED = [
+    ("a >/dev/full", 1, "", FULL), ("r --json >/dev/full", 1, "", FULL), ("--help >/dev/full", 2, "", FULL),
+    ("gone 2>/dev/full", 1, "", ""), ("--no 2>/dev/full", 2, "", ""), ("a 2>/dev/full", 0, "VERDICT: APPROVE\n", ""),
+    ("a >/dev/full 2>&1", 1, "", ""), ("a >/dev/full 2>&-", 1, "", ""),
+    ("r >&-", 3, "", ""), ("--json a >&-", 0, "", ""), ("--version >&-", 2, "", ""), ("gone >&-", 1, "", GONE),
+    ("gone 2>&-", 1, "", ""), ("--no 2>&-", 2, "", ""), ("a 2>&- <&-", 0, "VERDICT: APPROVE\n", ""),
+    ("r >&- 2>&- <&-", 3, "", ""), ("- <&-", 1, "", f"verdict_check.py: -: {os.strerror(errno.EBADF)}\n"),
 ]
 # fmt: on
 
@@ -2226,16 +2530,8 @@ class CommandTest(Scratch):
 
     @unittest.skipUnless(POSIX, "names that another system does not allow")
     def test_hostile_names_stay_text(self) -> None:
-        odd = [
-            "::error::x",
-            " ::error::x",
-            "##[group]x",
-            "##vso[x]y",
-            "%0A::error::",
-            "a\n::error::x",
-            "a\r\n##[error]x",
-        ]
-        odd += ["\x1b[2Jx", "a|b`c`", "a\u2028::x::", "a\x85##[x]"] + [os.fsdecode(b"caf\xe9\xff")] * LINUX
+        odd = ["::error::x", " ::error::x", "##[group]x", "##vso[x]y", "%0A::error::", "a\n::error::x", "a\x85##[x]"]
+        odd += ["a\r\n##[error]x", "\x1b[2Jx", "a|b`c`", "a\u2028::x::", *[os.fsdecode(b"caf\xe9\xff")] * LINUX]
         names = [self.put(name, A) for name in odd]
         for code, reports, options, lines in (
             (0, names, [], len(names) + 1),
@@ -2356,33 +2652,16 @@ class CommandTest(Scratch):
 
     @unittest.skipUnless(POSIX, "needs a POSIX shell")
     def test_streams_that_cannot_be_written(self) -> None:
-        full, gone = f"verdict_check.py: standard output: {NO_SPACE}\n", f"verdict_check.py: gone: {NO_FILE}\n"
         for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
-            for arguments, *wanted in (
-                ("gone 2>/dev/full", 1, "", ""),
-                ("--no 2>/dev/full", 2, "", ""),
-                ("a 2>/dev/full", 0, "VERDICT: APPROVE\n", ""),
-                ("a >/dev/full", 1, "", full),
-                ("r --json >/dev/full", 1, "", full),
-                ("--help >/dev/full", 2, "", full),
-                ("a >/dev/full 2>&1", 1, "", ""),
-                ("a >/dev/full 2>&-", 1, "", ""),
-                ("r >&-", 3, "", ""),
-                ("--json a >&-", 0, "", ""),
-                ("--version >&-", 2, "", ""),
-                ("gone >&-", 1, "", gone),
-                ("gone 2>&-", 1, "", ""),
-                ("--no 2>&-", 2, "", ""),
-                ("a 2>&- <&-", 0, "VERDICT: APPROVE\n", ""),
-                ("- <&-", 1, "", f"verdict_check.py: -: {os.strerror(errno.EBADF)}\n"),
-                ("r >&- 2>&- <&-", 3, "", ""),
-            ):
+            for arguments, *wanted in TYPED:
                 if "/dev/full" not in arguments or os.path.exists("/dev/full"):
                     self.assertEqual(wanted, self.typed(arguments, unbuffered), (arguments, unbuffered))
 
-    def typed(self, arguments: str, env: Optional[Dict[str, str]] = None, before: str = "") -> List[Any]:
+    def typed(
+        self, arguments: str, env: Optional[Dict[str, str]] = None, before: str = "", file: Path = CHECK
+    ) -> List[Any]:
         """Status, output and error output of a call as it is typed in a shell."""
-        script = f"{before}{' '.join(map(shlex.quote, PYTHON))} {shlex.quote(str(CHECK))} {arguments}"
+        script = f"{before}{' '.join(map(shlex.quote, PYTHON))} {shlex.quote(str(file))} {arguments}"
         ran = process("sh", "-c", script, env=clean_environment(**(env or {})))
         return [ran.returncode, ran.stdout.decode(), ran.stderr.decode()]
 
@@ -2457,13 +2736,10 @@ class CommandTest(Scratch):
         """Not -OO, which drops docstrings, nor a narrow console, nor a warning for each encoding that is not named."""
         files = {"GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "sum"}
         for options, env in (
-            (["-OO"], {}),
-            (["-I", "-S", "-B", "-X", "utf8"], {}),
-            (["-X", "dev"], {}),
+            (["-OO"], {}), (["-X", "dev"], {}), (["-I", "-S", "-B", "-X", "utf8"], {}),
             (["-X", "warn_default_encoding", "-W", "error"], {}),
-            ([], {"PYTHONIOENCODING": "ascii:strict"}),
-            ([], {"PYTHONIOENCODING": "utf-16"}),
-        ):
+            ([], {"PYTHONIOENCODING": "ascii:strict"}), ([], {"PYTHONIOENCODING": "utf-16"}),
+        ):  # fmt: skip
             for code, arguments in ((0, ["--github", "a"]), (3, ["r"]), (2, ["--help"])):
                 ran = process(sys.executable, *options, CHECK, *arguments, env=clean_environment(**files, **env))
                 codec = env.get("PYTHONIOENCODING", "utf-8").split(":")[0]
@@ -2501,14 +2777,27 @@ class CommandTest(Scratch):
             code = "import sys; sys.path.insert(0, sys.argv[1])\ntry: import verdict_check\nexcept ImportError: sys.exit(7)"
             self.assertEqual(7, process(*PYTHON, "-c", code, tools).returncode)
 
-    def test_the_streams_stay_open_for_a_caller(self) -> None:
-        code = (
-            "import os, sys; sys.path.insert(0, sys.argv[1]); import verdict_check as v; v.main(['-']); os.fstat(0); "
-        )
-        code += "v.say('x', '\\n'); v.show([]); sys.exit(v.ended('y', lambda: len(v.read_bytes('gone'))))"
-        ran = process(*PYTHON, "-c", code, HERE, input=A.encode())
-        self.assertEqual((1, "VERDICT: APPROVE"), (ran.returncode, ran.stdout.decode().strip()))
-        self.assertEqual(["x: \\n", f"y: gone: {NO_FILE}"], ran.stderr.decode().splitlines())
+    def imported(self, code: str, **options: Any) -> List[Any]:
+        """Status, output and error output of a program that has imported verdict_check as v."""
+        start = "import os, sys; sys.path.insert(0, sys.argv[1]); import verdict_check as v; "
+        ran = process(*PYTHON, "-c", start + code, HERE, **options)
+        return [ran.returncode, *((stream or b"").decode().splitlines() for stream in (ran.stdout, ran.stderr))]
+
+    def test_what_other_programs_share(self) -> None:
+        self.assertEqual([0, ["VERDICT: APPROVE"], []], self.imported("v.main(['-']); os.fstat(0)", input=A.encode()))
+        gone = "v.say('x', '\\n'); v.show([]); sys.exit(v.ended('y', lambda: len(v.read_bytes('gone'))))"
+        self.assertEqual([1, [], ["x: \\n", f"y: gone: {NO_FILE}"]], self.imported(gone))
+        for arguments in ("['-h']", "['--no']"):
+            self.assertEqual(2, self.imported(f"v.Parser('x', 'y').parse_args({arguments})")[0])
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
+    def test_other_programs_with_full_streams(self) -> None:
+        with open("/dev/full", "wb") as full:
+            for code, status in (
+                ("v.main(['gone']); sys.exit(v.main(['a']))", 1),
+                ("sys.exit(v.ended('x', lambda: print('y') or 0))", 0),
+            ):
+                self.assertEqual([status, [], []], self.imported(code, stdout=full, stderr=full))
 
     def test_streams_that_a_caller_took_away(self) -> None:
         shut = io.StringIO()
@@ -2528,24 +2817,43 @@ class CommandTest(Scratch):
         old = [python for python in old if process(python, "-c", "").returncode == 0]  # a stub may stand there
         if not old:
             self.skipTest("no Python below 3.8 here")
-        for python in old:
-            ran = process(python, CHECK, "a")
-            self.assertEqual(
-                (1, b"", b"verdict_check.py: needs Python 3.8 or later\n"), (ran.returncode, ran.stdout, ran.stderr)
-            )
+        for python, name in itertools.product(old, ("verdict_contract.py", "verdict_check.py")):
+            ran = process(python, HERE / name)
+            want = f"{name}: needs Python 3.8 or later\n"
+            self.assertEqual((1, b"", want), (ran.returncode, ran.stdout, ran.stderr.decode()))
 
     # The parser as a command
 
     def test_the_parser_prints_its_rule(self) -> None:
-        for arguments in ((), (T,)):
+        for arguments, wanted in (
+            ((), re.escape(prompt_rule())),
+            ((T,), re.escape(prompt_rule(T))),
+            (("--new-token",), "[0-9a-f]{16}"),
+        ):
             ran = process(*PYTHON, HERE / "verdict_contract.py", *arguments)
             self.assertEqual((0, b""), (ran.returncode, ran.stderr))
-            self.assertEqual(prompt_rule(*arguments) + "\n", ran.stdout.decode().replace("\r\n", "\n"))
+            self.assertRegex(ran.stdout.decode().replace("\r\n", "\n"), rf"\A{wanted}\n\Z")
 
     def test_the_parser_refuses_other_arguments(self) -> None:
-        for arguments in (["short"], [""], [T, T], ["--nonsense"], ["a" * 65]):
+        for arguments in (["short"], [""], [T, T], ["--help"], ["--new-token", T], ["a" * 65], ["\x1b[2J\n::error::"]):
             ran = process(*PYTHON, HERE / "verdict_contract.py", *arguments)
             self.assertEqual((2, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
+            self.assertTrue(ran.stderr.strip().decode().isprintable(), ran.stderr)
+
+    @unittest.skipUnless(POSIX, "needs a POSIX shell")
+    def test_the_parser_and_streams_that_cannot_be_written(self) -> None:
+        for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
+            for arguments, *wanted in (
+                (">/dev/full", 1, "", f"verdict_contract.py: standard output: {NO_SPACE}\n"),
+                (">/dev/full 2>&1", 1, "", ""),
+                ("bad 2>/dev/full", 2, "", ""),
+                ("bad 2>&-", 2, "", ""),
+                (f"{T} 2>&-", 0, prompt_rule(T) + "\n", ""),
+                (">&- 2>&-", 1, "", ""),
+            ):
+                if "/dev/full" not in arguments or os.path.exists("/dev/full"):
+                    got = self.typed(arguments, unbuffered, file=HERE / "verdict_contract.py")
+                    self.assertEqual(wanted, got, (arguments, unbuffered))
 
 
 def as_call(row: Call) -> Callable[[CommandTest], None]:

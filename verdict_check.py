@@ -249,7 +249,7 @@ _BOMS = (
 )
 
 # What a log of GitHub takes for a command, at the start of a line; and of GitHub, Azure or TeamCity, anywhere in one.
-_COMMANDS = re.compile(r"(?P<colon>\A *:):|(?P<number>#)#(?=\w*\[)")
+_COMMAND = re.compile(r"\A( *:):|##(?=\w*\[)")
 
 
 def read_bytes(path: str) -> bytes:
@@ -278,7 +278,7 @@ def decode(content: bytes) -> str:
 def visible(text: str) -> str:
     """The text as one line in which nothing acts: what does not print becomes an escape, a log command is broken."""
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return _COMMANDS.sub(lambda found: f"{found['colon']}\\x3a" if found["colon"] else "#\\x23", shown)
+    return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] else "#\\x23", shown)
 
 
 def say(program: str, line: object) -> None:

@@ -7,6 +7,8 @@ it states its whole condition by itself, and whatever is odd about a report coun
 'APPROVE'
 >>> find_verdict("===VERDICT=== APPROVE\\n\\nOn reflection, the lock leaks.")
 'AMBIGUOUS'
+>>> find_verdict("Verdict: REJECT, the lock leaks.")
+'REQUEST_CHANGES'
 >>> print(find_verdict("Looks good to me!"))
 None
 
@@ -14,13 +16,14 @@ Give the model PROMPT_RULE as the last part of its prompt, give its whole reply 
 and leave with exit_code of that. This file is made to be copied: it needs the standard library
 of Python 3.8 or later, reads no files and opens no network.
 
-A marker is ===VERDICT===. It is a sentinel if nothing but decoration stands before it on its line,
-and what follows it is its value. Any other marker that one of the two words follows is a mention.
-VERDICT: APPROVE and the like, without a marker, is the old style. A token is a word of hex digits
-that was asked for and that text written earlier cannot hold.
-"""
+Five words are used throughout:
 
-from __future__ import annotations
+marker    ===VERDICT===, also in disguise
+sentinel  a marker with nothing but signs before it on its line; what follows it is its value
+mention   any other marker that an approval or a refusal follows
+refusal   REQUEST_CHANGES, or what else reviewers write for it: REJECT, BLOCKED, NOT APPROVED
+fence     the line of backticks or tildes that opens or closes a block of code
+"""
 
 import hashlib
 import os
@@ -28,9 +31,10 @@ import re
 import sys
 import unicodedata
 from bisect import bisect
-from collections import deque
-from itertools import accumulate
-from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Pattern, Sequence, Tuple, Union
+
+if sys.version_info < (3, 8):  # noqa: UP036
+    sys.exit("verdict_contract.py: needs Python 3.8 or later")
 
 # fmt: off
 __all__ = [
@@ -38,7 +42,7 @@ __all__ = [
     "exit_code", "find_verdict", "new_token", "prompt_rule", "read_verdict", "verdict_line",
 ]
 # fmt: on
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 # --- The words, and what a script makes of them ---------------------------------------------------
@@ -73,17 +77,20 @@ def combine(verdicts: Iterable[Optional[str]]) -> Optional[str]:
 # --- What the model is told -----------------------------------------------------------------------
 
 _WORD = "VERDICT"
-_SENTINEL = f"==={_WORD}==="
+_MARK = f"==={_WORD}==="
 _PLACEHOLDER = "<value>"
 _TOKEN = "[0-9A-Fa-f]{8,64}"
 
 
 def new_token() -> str:
-    """A token for one review: 16 hex digits from the system's random source."""
+    """A token for one review: 16 hex digits from the system's random source.
+
+    Text that was written before the token was drawn cannot hold it, so no quotation can approve.
+    """
     return os.urandom(8).hex()
 
 
-def diff_token(diff: bytes | str) -> str:
+def diff_token(diff: Union[bytes, str]) -> str:
     """A token that ties a stored report to the change it reviewed: the start of the diff's SHA-256.
 
     Takes the diff's bytes; text is encoded as UTF-8 with surrogateescape. Returns 16 hex digits.
@@ -93,6 +100,13 @@ def diff_token(diff: bytes | str) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
+def _check_token(token: Optional[str]) -> None:
+    if token is not None and not isinstance(token, str):
+        raise TypeError(f"a token is a str of hex digits, not {type(token).__name__}")
+    if token is not None and not re.fullmatch(_TOKEN, token):
+        raise ValueError("a token is 8 to 64 hex digits")
+
+
 def prompt_rule(token: Optional[str] = None) -> str:
     """The instruction that goes last into the reviewer's prompt; holds no line that is a verdict.
 
@@ -100,7 +114,7 @@ def prompt_rule(token: Optional[str] = None) -> str:
     Raises ValueError for a malformed token, TypeError for one that is no str.
     """
     _check_token(token)
-    shape = " ".join(filter(None, [_SENTINEL, _PLACEHOLDER, token]))
+    shape = " ".join(filter(None, [_MARK, _PLACEHOLDER, token]))
     copied = " Copy the token after it as it stands." if token else ""
     return f"""\
 End your reply with exactly one line of this shape, as the very last line:
@@ -115,228 +129,29 @@ Write it exactly once, write nothing after it, and quote its marker nowhere else
 Write it in English as shown, even where the review is in another language."""
 
 
-def _check_token(token: Optional[str]) -> None:
-    if token is not None and not isinstance(token, str):
-        raise TypeError(f"a token is a str of hex digits, not {type(token).__name__}")
-    if token is not None and not re.fullmatch(_TOKEN, token):
-        raise ValueError("a token is 8 to 64 hex digits")
-
-
 PROMPT_RULE = prompt_rule()
 
 
-# --- What is found: folded text, lines, markers ---------------------------------------------------
-#
-# Finding looks at folded text, where hidden characters are gone and lookalikes are the letters
-# they pass for, so that a disguised marker counts against an approval. Folded text is ASCII: "\n"
-# ends its lines, "\r" stands for any other character that somebody's screen may break a line at.
-
-_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
-_BLANKS = " \t"
-_CUTS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-_NOT_ASCII = re.compile(r"[^\0-\x7f][^\0-\x7f]*")  # "+" alone would take a slower way to search
-_CHUNK = 1 << 16
-_DROPPED = ("Cc", "Cf", "Cn", "Mc", "Me", "Mn")  # categories: control, format, unassigned, combining
-_UNSEEN = "\u115f\u1160\u2800"  # letters and a symbol without ink: Hangul fillers, the empty Braille pattern
-_LOOKALIKES = dict(
-    zip(
-        "\u0410\u0421\u0415\u050c\u041d\u0406\u04c0\u041e\u0420\u051a\u0405\u0422\u0474"  # Cyrillic
-        "\u0391\u03a3\u0395\u0397\u0399\u039d\u039f\u03a1\u03d8\u03a4"  # Greek; the lunate sigma is a sigma by now
-        "\u2010\u2011\u2012\u2013\u2014\u2015\u2212",  # hyphens, dashes, minus
-        "ACEGHIIOPQSTVACEHINOPQT-------",
-    )
-)
-
-
-class _Folds(Dict[int, Optional[str]]):
-    """What str.translate makes of each character, worked out when it first comes."""
-
-    def __missing__(self, code: int) -> Optional[str]:
-        parts = unicodedata.normalize("NFKD", chr(code))
-        kept = "".join(part for part in parts if unicodedata.category(part) not in _DROPPED)
-        self[code] = "".join(map(_ascii, kept.upper())) or None  # to drop it; an empty str would do, slowly
-        return self[code]
-
-
-def _ascii(character: str) -> str:
-    """What a character passes for: one of our letters, a digit, nothing, else Z for a letter and ? for the rest."""
-    if character in _UNSEEN:
-        return ""
-    character = _LOOKALIKES.get(character, character)
-    if character.isascii():
-        return character
-    digit = unicodedata.digit(character, None)
-    return str(digit) if digit is not None else "Z" if character.isalnum() else "?"
-
-
-_ASCII = _Folds({**{ord(cut): "\r" for cut in _CUTS}, ord("\t"): "\t", ord("\n"): "\n"})
-
-
-def _folded(text: str) -> str:
-    """The text as a suspicious reader sees it, in ASCII capitals."""
-    if text.isascii():
-        return text.translate(_ASCII)
-    folds = _Folds(_ASCII)  # one for each report, since a hostile one fills it
-    chunks = (text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK))  # the parts of a whole report fill memory
-    return "".join(_NOT_ASCII.sub(lambda run: run[0].translate(folds), chunk).translate(_ASCII) for chunk in chunks)
-
-
-def _cleaned(report: str) -> str:
-    """The report without colour codes and byte order mark, its line ends all LF."""
-    text = _COLOUR.sub("", report) if "\x1b" in report else report
-    text = text[1:] if text.startswith("\ufeff") else text
-    text = text.replace("\r\n", "\n") if "\r" in text else text
-    return text[:-1] if text.endswith("\r") else text
-
-
-def _lines_holding(word: str, text: str, count: int) -> List[Tuple[int, str]]:
-    """Number and text of each line, of count, that holds word; from the end, where str searches fastest."""
-    found: List[Tuple[int, str]] = []
-    number, below, at = count, len(text), text.rfind(word)
-    while at >= 0:
-        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-        number, below = number - text.count("\n", start, below), start
-        found.append((number, text[start : end if end >= 0 else None]))
-        at = text.rfind(word, 0, start)
-    return found[::-1]
-
-
-_ALNUM = "[0-9A-Z]"
-_OTHER = "[^0-9A-Z]"
-_ASK = REQUEST_CHANGES.replace("_", r"[_ \t-]*")
-_WHOLE = rf"(?!_*{_ALNUM})"  # ends a word: APPROVE_WITH_NITS is not APPROVE, but _APPROVE_ is
-_TRIM = r"[ \t*_`:.]"
-_MARK = rf"==+[ \t]*{_WORD}[ \t]*==+"
-_APPROVAL = rf"{_TRIM}*{APPROVE}(?:[*_`:.]*[ \t]{_TRIM}*(?P<token>{_TOKEN}))?{_TRIM}*"
-_REFUSAL = rf"{_OTHER}*{_ASK}(?:[^0-9A-Z \t]*[ \t]{_OTHER}*{_TOKEN})?{_OTHER}*"
-
-_MARKER = re.compile(rf"(?<!=){_MARK}")  # from the start of a run of =, or a long one would be searched from each
-_BEFORE_SENTINEL = re.compile(rf"{_OTHER}*(?:[0-9]+[.)]{_OTHER}*)?")
-_QUOTED_RULE = re.compile(rf"{_OTHER}*{_PLACEHOLDER.upper()}")
-_MENTION = re.compile(rf"{_OTHER}*(?:{APPROVE}|{_ASK}){_WHOLE}")
-_VALUE = re.compile(rf"(?P<{APPROVE}>{_APPROVAL})|(?P<{REQUEST_CHANGES}>{_REFUSAL})")
-
-
-def _marks(piece: str) -> Iterator[Optional[str]]:
-    """The verdict of each sentinel of a folded loose line, None for each mention; what counts nowhere is left out."""
-    before, *values = _MARKER.split(piece)
-    sentinel = _BEFORE_SENTINEL.fullmatch(before)
-    for value in values:
-        if not _QUOTED_RULE.match(value):
-            if sentinel:
-                says = _VALUE.fullmatch(value)
-                yield says.lastgroup if says else AMBIGUOUS
-            elif _MENTION.match(value):
-                yield None
-        sentinel = None  # before the next marker on the line stand the letters of this one
-
-
-# --- What is looked at in raw text: the one shape that approves, and open blocks ------------------
-
-_BARE = re.compile(rf" {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARK}{_APPROVAL}", re.ASCII | re.IGNORECASE)
-_FENCE = re.compile(r"\n(?=[ `~]) {0,3}(`{3,}|~{3,})([^\n]*)")
-_COMMENT = re.compile(r"\n {0,3}<!--")
-
-
-def _fences(text: str) -> List[int]:
-    """Where the lines begin at which code fences open and close, in turn, as CommonMark has them."""
-    turns: List[int] = []
-    fence = ""
-    for match in _FENCE.finditer("\n" + text) if "`" in text or "~" in text else ():
-        run, rest = match.groups()
-        if run.startswith(fence) and not rest.strip(_BLANKS) if fence else run[0] == "~" or "`" not in rest:
-            fence = "" if fence else run
-            turns.append(match.start())
-    return turns
-
-
-def _open_blocks(text: str) -> List[int]:
-    """The lines at which a code fence or a comment opens that the text does not close."""
-    fences = _fences(text)
-    comments = deque(_COMMENT.finditer("\n" + text) if "<" in text else (), maxlen=1)  # the last, if any
-    opened = fences[-1:] if len(fences) % 2 else []
-    opened += [comment.start() for comment in comments if text.rfind("-->") < comment.end() - 1]
-    return [1 + text.count("\n", 0, start) for start in sorted(opened)]
-
-
-# --- What an older prompt asked for: VERDICT: APPROVE or VERDICT: REQUEST_CHANGES -----------------
-
-_STATEMENT = re.compile(rf"(?<!{_ALNUM}){_WORD}[ \t`:=*#>|.~-]{{1,16}}(?:(?P<approve>{APPROVE})|{_ASK}){_WHOLE}")
-_ITEM = re.compile(rf"\[X\]|(?<!{_ALNUM})[0-9]+[.)]")  # a check box or a list number; decoration, for all its letters
-_OLD_BLOCK = re.compile(
-    rf"""{_OTHER}*
-    (?:{_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?                        # a label ...
-       (?:(?={_OTHER}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD})){_OTHER}+  # FINAL ANSWER: or FINAL VERDICT
-    )?
-    {_ASK}{_OTHER}*""",
-    re.VERBOSE,
-)
-
-
-def _old_blocks(folded: str, count: int) -> List[int]:
-    """The lines, of count, that are an old-style REQUEST_CHANGES, alone or after a label."""
-    lines = ((number, _ITEM.sub(".", line).split("\r")) for number, line in _lines_holding("REQUEST", folded, count))
-    return [number for number, pieces in lines if any(map(_OLD_BLOCK.fullmatch, pieces))]
-
-
-# --- The facts of a report, on which alone the rules judge ----------------------------------------
+# --- The facts of a report, and the rules that judge on them alone, strongest first ---------------
 
 
 class _Facts(NamedTuple):
-    """Line numbers, in order, of what was found; the record that the rules look at."""
+    """What was found in a report: numbers of lines, in order."""
 
-    blocks: List[int]  # sentinels that say REQUEST_CHANGES
-    strangers: List[int]  # sentinels that say neither word
-    approvals: List[int]  # sentinels that say APPROVE
-    marks: List[int]  # every sentinel and mention
-    last: int  # the last line that is not blank
-    bare: bool  # the last line has the one shape that can approve
-    token_right: bool  # ... and its token is the one asked for; where none was, no token stands there
-    disputes: List[int]  # beside an approval, lines that are by themselves an old-style block
-    open_blocks: List[int]  # beside an approval without a token, where an unclosed fence or comment opens
-    weak: List[int]  # without a sentinel, the old-style statements of the prose; then those of each verdict
-    weak_blocks: List[int]
-    weak_approves: List[int]
-
-
-def _read(report: str, token: Optional[str]) -> _Facts:
-    text = _cleaned(report)
-    folded, count = _folded(text), text.count("\n") + 1
-    lines = _lines_holding(_WORD, folded, count)
-    pieces = [(at, piece) for at, line in lines for piece in line.split("\r") if _WORD in piece]
-    marks = [(at, says) for at, piece in pieces for says in _marks(piece)]
-    sentinels = [(at, says) for at, says in marks if says]
-    words = (REQUEST_CHANGES, AMBIGUOUS, APPROVE)
-    blocks, strangers, approvals = ([at for at, says in sentinels if says == word] for word in words)
-    body = text.rstrip(_BLANKS + "\n")
-    bare = _BARE.fullmatch(body, body.rfind("\n") + 1)
-    weak = [] if sentinels else _statements(pieces, text)
-    return _Facts(
-        blocks=blocks,
-        strangers=strangers,
-        approvals=approvals,
-        marks=[at for at, _ in marks],
-        last=count - text.count("\n", len(body)),
-        bare=bare is not None,
-        token_right=((bare and bare["token"]) or "").lower() == (token or "").lower(),
-        disputes=_old_blocks(folded, count) if approvals else [],
-        open_blocks=_open_blocks(text) if approvals and token is None else [],
-        weak=[at for at, _ in weak],
-        weak_blocks=[at for at, approves in weak if not approves],
-        weak_approves=[at for at, approves in weak if approves],
-    )
-
-
-def _statements(pieces: Iterable[Tuple[int, str]], text: str) -> List[Tuple[int, bool]]:
-    """Line, and whether it approves, of each old-style statement outside of code fences."""
-    found = [(at, bool(s["approve"])) for at, piece in pieces for s in _STATEMENT.finditer(piece)]
-    fences = _fences(text) if found else []
-    counts = (text.count("\n", start, end) for start, end in zip([0, *fences], fences))
-    above = list(accumulate(counts))  # how many lines stand above each fence
-    return [(at, approves) for at, approves in found if not bisect(above, at - 1) % 2]
-
-
-# --- The rules, strongest first -------------------------------------------------------------------
+    refused: List[int]  # of sentinels that say REQUEST_CHANGES
+    unknown: List[int]  # of sentinels that say something else
+    off_form: List[int]  # of sentinels that say nothing, or APPROVE and more
+    approvals: List[int]  # of sentinels that say APPROVE
+    marks: List[int]  # of every sentinel and mention
+    refusals: List[int]  # of lines that refuse by themselves, in fences too
+    objections: List[int]  # of those, and of mentions and old-style statements that refuse
+    prose_refuses: List[int]  # without a sentinel, of the objections outside fences
+    prose_approves: List[int]  # without a sentinel, of the old-style approvals outside fences
+    last: int  # of the last line that is not blank
+    last_word: int  # of the last line that holds a letter or digit
+    bare: bool  # whether the last line has the one shape that can approve
+    token_right: bool  # and the token that was asked for, or none where none was
+    unclosed: List[int]  # beside an approval without a token, where a fence or comment opens that never closes
 
 
 class Rule(NamedTuple):
@@ -350,36 +165,41 @@ class Rule(NamedTuple):
 
 def _approved(f: _Facts) -> List[int]:
     """The whole condition by itself, so that no other row, kept or dropped, makes approving easier."""
-    alone = f.marks == [f.last]
-    return f.approvals if alone and f.bare and f.token_right and not f.disputes and not f.open_blocks else []
+    alone = f.approvals == f.marks == [f.last]
+    undisputed = not f.refusals and not f.unclosed
+    return f.approvals if alone and f.bare and f.token_right and undisputed else []
 
 
 # fmt: off
 RULES = (
-    Rule("blocked", REQUEST_CHANGES, "a sentinel says REQUEST_CHANGES, wherever it stands",
-         lambda f: f.blocks),
-    Rule("unknown-value", AMBIGUOUS, "a sentinel says anything but APPROVE or REQUEST_CHANGES alone",
-         lambda f: f.strangers),
-    Rule("repeated", AMBIGUOUS, "an approval, and another sentinel or mention",
+    Rule("blocked", REQUEST_CHANGES, "a marker line says REQUEST_CHANGES, wherever it stands",
+         lambda f: f.refused),
+    Rule("unknown-value", AMBIGUOUS, "a marker line says something else than APPROVE or REQUEST_CHANGES",
+         lambda f: f.unknown),
+    Rule("contradicted", AMBIGUOUS, "a marker line approves, in the right form or not, and another line refuses",
+         lambda f: (f.off_form and f.objections) or (f.approvals and f.refusals)),
+    Rule("off-form", AMBIGUOUS, "a marker line says nothing, or more than the word APPROVE",
+         lambda f: f.off_form),
+    Rule("repeated", AMBIGUOUS, "a marker line approves, and the marker stands before a verdict a second time",
          lambda f: f.approvals and f.marks[1:]),
-    Rule("not-last", AMBIGUOUS, "an approval, and it is not on the last line",
-         lambda f: [line for line in f.approvals if line != f.last]),
-    Rule("not-bare", AMBIGUOUS, "an approval, and its line is quoted, listed, indented as code or holds more",
+    Rule("not-last", AMBIGUOUS, "the approval is not on the last line",
+         lambda f: [line for line in f.approvals if line < f.last_word]),
+    Rule("signs-after", AMBIGUOUS, "the approval is not on the last line: only a fence, a rule or other signs follow",
+         lambda f: [line for line in f.approvals if f.last_word <= line < f.last]),
+    Rule("not-bare", AMBIGUOUS, "the approval is quoted, in a list, indented as code, or hides something on its line",
          lambda f: [] if f.bare else f.approvals),
-    Rule("contradicted", AMBIGUOUS, "an approval, and a line that is by itself an old-style REQUEST_CHANGES",
-         lambda f: f.disputes),
-    Rule("wrong-token", AMBIGUOUS, "an approval, and it lacks the token asked for or has one where none was",
+    Rule("wrong-token", AMBIGUOUS, "the approval lacks the token that was asked for, or has one that was not",
          lambda f: [] if f.token_right else f.approvals),
-    Rule("open-block", AMBIGUOUS, "an approval without a token, and a code fence or comment before it is left open",
-         lambda f: f.open_blocks),
-    Rule("approved", APPROVE, "one bare approval, on the last line, with the right token, and nothing against it",
+    Rule("open-block", AMBIGUOUS, "the approval stands below a code fence or a comment that is never closed",
+         lambda f: f.approvals and f.unclosed),
+    Rule("approved", APPROVE, "the last line is the only marker line, approves in the right form, and nothing refuses",
          _approved),
-    Rule("weak-both", AMBIGUOUS, "no sentinel, and the prose states both verdicts in the old style",
-         lambda f: f.weak_approves and f.weak_blocks and f.weak),
-    Rule("weak-block", REQUEST_CHANGES, "no sentinel, and the prose states an old-style REQUEST_CHANGES",
-         lambda f: f.weak_blocks),
-    Rule("weak-approve", AMBIGUOUS, "no sentinel, and the prose states an old-style APPROVE",
-         lambda f: f.weak_approves),
+    Rule("weak-both", AMBIGUOUS, "there is no marker line, and the text both approves and refuses",
+         lambda f: f.prose_approves and f.prose_refuses and sorted(f.prose_approves + f.prose_refuses)),
+    Rule("weak-block", REQUEST_CHANGES, "there is no marker line, and the text refuses",
+         lambda f: f.prose_refuses),
+    Rule("weak-approve", AMBIGUOUS, "there is no marker line, and the text approves",
+         lambda f: f.prose_approves),
     Rule("not-stated", None, "no verdict is stated",
          lambda f: [None]),
 )
@@ -432,19 +252,375 @@ def verdict_line(report: Optional[str], token: Optional[str] = None) -> str:
     """The reading of a report as one line to print; takes and raises what read_verdict does.
 
     >>> verdict_line("===VERDICT=== APPROVE\\nOn reflection, the lock leaks.")
-    'VERDICT: AMBIGUOUS !! not-last, line 1: an approval, and it is not on the last line; read the report'
+    'VERDICT: AMBIGUOUS !! not-last, line 1: the approval is not on the last line; read the report'
     """
     return str(read_verdict(report, token))
 
 
-def _main(arguments: Sequence[str]) -> int:
-    """python3 verdict_contract.py [TOKEN] prints the prompt rule; wrong arguments end in 2."""
+# --- From report to facts -------------------------------------------------------------------------
+#
+# Cleaned text begins with a line end: each line begins with one, and the number of a line is that of
+# the line ends before any place in it. Folded text is what a suspicious reader sees: ASCII capitals,
+# without disguises. There "\r" stands for whatever else somebody's screen may break a line at, and a
+# piece between line ends of either kind is a loose line. What approves is read in the cleaned text,
+# what may count against it is found in the folded one.
+
+
+def _read(report: str, token: Optional[str]) -> _Facts:
+    # 1. Take away what carries no text, then the disguises; keep the lines that could hold a verdict.
+    text = _cleaned(report)
+    folded, last = _folded(text), text.count("\n")
+    lines = _loose_lines(folded, last)
+    # 2. Find the markers, and what stands behind each.
+    refused, unknown, off_form, approvals, refusing, marks = _markers(lines)
+    # 3. Find what else refuses, and where no sentinel stands, what the prose outside fences says.
+    refusals = _refusal_lines(lines, folded)
+    objections = sorted({*refusals, *refusing, *_old_style(REQUEST_CHANGES, lines)})
+    sentinels = refused or unknown or off_form or approvals
+    prose_refuses = [] if sentinels else _outside_fences(objections, text)
+    prose_approves = [] if sentinels else _outside_fences(_old_style(APPROVE, lines), text)
+    # 4. Look at the last line as it is written, and at what is left open above it.
+    bare, token_right = _last_line(text, token)
+    last_word = last - folded.count("\n", len(folded.rstrip(_SIGNS)))
+    unclosed = _unclosed(text) if approvals and token is None else []
+    found = (refused, unknown, off_form, approvals, marks, refusals, objections, prose_refuses, prose_approves)
+    return _Facts(*found, last, last_word, bare, token_right, unclosed)
+
+
+class _Line(NamedTuple):
+    """A loose line, the number of the line it is part of, and where in the folded text it ends."""
+
+    number: int
+    text: str
+    end: int
+
+
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+_CR = re.compile(r"\r(?=\n|\Z)")
+_LOOSE = re.compile(r"[^\r\n]+")
+
+
+def _cleaned(report: str) -> str:
+    """The report begun by a line end, its line ends all LF, without colour codes, byte order mark and blank end."""
+    text = _without(_COLOUR, "\x1b", report)
+    text = text[1:] if text.startswith("\ufeff") else text
+    return "\n" + _without(_CR, "\r", text).rstrip(_BLANKS + "\n")
+
+
+def _loose_lines(folded: str, count: int) -> List[_Line]:
+    """The loose lines of each line, of that many, that holds a word without which no line says anything."""
+    places = sorted({place for word in _TELLING for place in _lines_holding(word, folded, count)})
+    pieces = ((number, piece) for number, start, end in places for piece in _LOOSE.finditer(folded, start, end))
+    return [_Line(number, piece[0], piece.end()) for number, piece in pieces]
+
+
+# --- Markers --------------------------------------------------------------------------------------
+
+_ALNUM, _SIGN = "[0-9A-Z]", "[^0-9A-Z]"  # of folded text
+_SIGNS = "".join(sign for sign in map(chr, range(128)) if not sign.isalnum())
+_GAP = r"[_ \t-]*"  # between the words of a refusal
+_ASK = REQUEST_CHANGES.replace("_", _GAP)
+_TRIM = "*_`:."  # what may stand around value and token
+_MARKED = rf"==+[ \t]*{_WORD}[ \t]*==+"
+
+_MARKER = re.compile(rf"(?<!=){_MARKED}")  # from the start of a run of =, or a long one would be searched from each
+_BEFORE_SENTINEL = re.compile(rf"{_SIGN}*(?:[0-9]+[.)]{_SIGN}*)?")  # perhaps a list number
+_OFF_FORM, _UNKNOWN, _MENTION, _REFUSING_MENTION = "off form", "unknown", "mention", "refusing mention"
+_INSTRUCTION = re.compile(rf"{_SIGN}*{_PLACEHOLDER.upper()}")
+
+
+def _markers(lines: Sequence[_Line]) -> List[List[int]]:
+    """The lines of the sentinels that say each of four things, of the mentions that refuse, and of all that count."""
+    marks = [(line.number, says) for line in lines for says in _marks(line.text) if says]
+    kinds = (REQUEST_CHANGES, _UNKNOWN, _OFF_FORM, APPROVE, _REFUSING_MENTION)
+    return [*([at for at, says in marks if says == kind] for kind in kinds), [at for at, _ in marks]]
+
+
+def _marks(line: str) -> Iterator[Optional[str]]:
+    """What each marker of a loose line says; None for one that counts nowhere."""
+    before, *behind = _MARKER.split(line)
+    first = _sentinel if _BEFORE_SENTINEL.fullmatch(before) else _mention
+    yield from map(first, behind[:1])
+    yield from map(_mention, behind[1:])  # before these stand the letters of a marker
+
+
+def _sentinel(behind: str) -> Optional[str]:
+    """What a sentinel says, by what stands behind it; None for the instruction quoted back."""
+    refuses = _REFUSAL.search(behind)
+    if _INSTRUCTION.match(behind) and APPROVE not in behind and not refuses:
+        return None
+    words = behind.split()
+    if words and re.fullmatch(_TOKEN, words[-1].strip(_TRIM)):
+        del words[-1]
+    value = " ".join(words).strip(_TRIM + " ")
+    if value == APPROVE:
+        return APPROVE
+    if _ASKED.match(value.lstrip(_SIGNS)) and APPROVE not in value:
+        return REQUEST_CHANGES
+    begins = not value or value.lstrip(_SIGNS).startswith(APPROVE)
+    return _OFF_FORM if begins and not refuses else _UNKNOWN
+
+
+def _mention(behind: str) -> Optional[str]:
+    """What a marker after words says; None where no verdict follows, and it counts nowhere."""
+    said = behind.lstrip(_SIGNS)
+    if said.startswith(APPROVE):
+        return _MENTION
+    return _REFUSING_MENTION if _REFUSAL.match(said) else None
+
+
+# --- The one bare shape, and open blocks ----------------------------------------------------------
+
+_AROUND = rf"[{_TRIM} \t]*"
+_TOKEN_BEHIND = rf"[{_TRIM}]*[ \t]{_AROUND}(?P<token>{_TOKEN})[{_TRIM}]*[ \t]*"
+_BARE = re.compile(
+    rf"\n {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARKED}{_AROUND}{APPROVE}(?:{_TOKEN_BEHIND}|{_AROUND})",
+    re.ASCII | re.IGNORECASE,
+)
+_FENCE = re.compile(r"\n(?=[ `~]) {0,3}(`{3,}|~{3,})([^\n]*)")
+_COMMENT = re.compile(r"\n {0,3}<!--")
+_BLANKS = " \t"
+
+
+def _last_line(text: str, token: Optional[str]) -> Tuple[bool, bool]:
+    """Whether the last line is bare, and whether its token is the one that was asked for."""
+    match = _BARE.fullmatch(text, text.rfind("\n"))
+    stands = match["token"] if match else None
+    return match is not None, (stands or "").lower() == (token or "").lower()
+
+
+def _fences(text: str) -> List[int]:
+    """The lines of the fences that open and close blocks of code, in turn, as CommonMark has them."""
+    turns: List[int] = []
+    open_by, number, above = "", 0, 0
+    for match in _matches(_FENCE, "`~", text):
+        run, rest = match.groups()
+        opens = not open_by and (run[0] == "~" or "`" not in rest)
+        closes = open_by and run.startswith(open_by) and not rest.strip(_BLANKS)
+        if opens or closes:
+            open_by = run if opens else ""
+            number += text.count("\n", above, match.end())
+            above = match.end()
+            turns.append(number)
+    return turns
+
+
+def _unclosed(text: str) -> List[int]:
+    """The lines where a code fence or a comment opens that the text does not close."""
+    fences = _fences(text)
+    opened = fences[-1:] if len(fences) % 2 else []
+    last_comment = [match.end() for match in _matches(_COMMENT, "<", text)][-1:]
+    return sorted(opened + [text.count("\n", 0, end) for end in last_comment if "-->" not in text[end:]])
+
+
+def _outside_fences(lines: List[int], text: str) -> List[int]:
+    """Those of the lines that no block of code holds; one that never closes holds the rest."""
+    fences = _fences(text) if lines else []
+    return [line for line in lines if bisect(fences, line) % 2 == 0]
+
+
+# --- Refusal lines, and the old style -------------------------------------------------------------
+
+_REFUSALS = (  # as expressions in which a blank is a _GAP
+    "REQUEST(S|ED|ING)? CHANGES?",
+    "CHANGES? (REQUESTED|REQUIRED|NEEDED)",
+    "(NEEDS|REQUIRES) ((MINOR|MAJOR|MORE) )?(CHANGES|WORK|REVISION|FIX(ES)?)",
+    "REJECT(ED)?|BLOCK(ED|ING)?|FAIL(ED)?|DENY|DENIED|DECLINED?|DISAPPROVED?|NACK|NO GO|REVISE",
+    "(NOT|DO NOT|DON'?T|CAN NOT|CAN'?T) ((BE|YET) )?(APPROVED?|MERGED?|SHIP(PED)?|READY( (TO|FOR) (MERGE|SHIP))?)",
+)
+_REFUSED = "|".join(_REFUSALS).replace("(", "(?:").replace(" ", _GAP)
+_REFUSAL = re.compile(rf"(?<!{_ALNUM})(?:{_REFUSED})(?!{_ALNUM})")
+_ASKED = re.compile(rf"{_ASK}(?!{_ALNUM})")
+_ASKED_EITHER_WAY = re.compile(rf"(?:{_ASK}|CHANGES[_-]REQUESTED)(?!{_ALNUM})")
+
+# What may stand before a refusal in a line, the signs right before it apart; then what may stand behind it.
+_LEAD = "[^0-9A-Z>]*"
+_LABEL = rf"{_LEAD}(?:(?:THE|MY|OUR|FINAL|OVERALL|REVIEW|REVIEWER|CODE|PR|MERGE){_SIGN}+){{0,3}}"
+_APART = rf"(?={_SIGN}*[:=|-])(?P<signs>{_SIGN}+)"
+_NOTHING = re.compile(rf"(?P<signs>{_SIGN}*)")
+_FREE_LABEL = re.compile(
+    rf"""{_SIGN}*
+    {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?                    # a label, that ends ...
+    (?:(?={_SIGN}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD}))         # before a colon or =, or in the word VERDICT
+    (?P<signs>{_SIGN}+)(?={_ASKED_EITHER_WAY.pattern})""",
+    re.VERBOSE,
+)
+_VERDICT_LABEL = re.compile(rf"{_LABEL}{_WORD}{_APART}")
+_DECISION_LABEL = re.compile(rf"{_LABEL}(?:{_WORD}|DECISION|RECOMMENDATION){_APART}")
+_TICKED_BOX = re.compile(rf"(?={_LEAD}\[x\])(?P<signs>{_LEAD})")
+_NO_QUOTE = re.compile(rf"(?P<signs>{_LEAD})")
+_THE_END = re.compile(rf"{_SIGN}*\Z")
+_AN_END = re.compile(rf"{_SIGN}*(?:\Z|[,;:.!?(\[|]|-[ \t]|[ \t]-)|{_SIGN}+(?:BECAUSE|UNTIL|UNLESS|SINCE)(?!{_ALNUM})")
+
+_Kind = Tuple[Pattern[str], Pattern[str], Pattern[str]]
+_KINDS: Sequence[_Kind] = (  # of refusal lines: what stands before the refusal, the refusal, what stands behind it
+    (_NOTHING, _ASKED_EITHER_WAY, _THE_END),
+    (_FREE_LABEL, _ASKED_EITHER_WAY, _THE_END),
+    (_DECISION_LABEL, _REFUSAL, _THE_END),
+    (_DECISION_LABEL, _ASKED, _AN_END),
+    (_VERDICT_LABEL, _REFUSAL, _AN_END),
+    (_TICKED_BOX, _REFUSAL, _AN_END),
+)
+_UNDER_A_LABEL: Sequence[_Kind] = ((_NO_QUOTE, _REFUSAL, _AN_END),)
+_JSON = re.compile(rf'"{_WORD}"[ \t]*:[ \t]*"([^"]*)"')
+_TELLING = (_WORD, "DECISION", "RECOMMENDATION", "CHANGES", "[X]")  # each refusal line holds one, or stands below one
+
+_LABEL_ALONE = re.compile(rf"{_LABEL}{_WORD}{_LEAD}")
+_NEXT = re.compile(r"[ \t\r\n]*([^\r\n]*)")
+_DATED = re.compile(rf"{_SIGN}*(?:PREVIOUS|PRIOR|EARLIER|FORMER)(?!{_ALNUM})")
+_ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])")  # the tick in a box, a list number
+
+
+def _refusal_lines(lines: Sequence[_Line], folded: str) -> List[int]:
+    """The lines that refuse by themselves, or as the first below a verdict label that stands alone."""
+    found = {line.number for line in lines if _refuses(line.text, _KINDS)}
+    for line in lines:
+        below = _LABEL_ALONE.fullmatch(_ITEM.sub("x", line.text)) and _NEXT.match(folded, line.end)
+        if below and _refuses(below[1], _UNDER_A_LABEL):
+            found.add(line.number + folded.count("\n", line.end, below.end()))
+    return sorted(found)
+
+
+def _refuses(line: str, kinds: Sequence[_Kind]) -> bool:
+    """Whether a loose line is of one of the kinds, is not dated, and has no empty box before its refusal."""
+    line = _ITEM.sub("x", line)  # a sign, as all small letters are in folded text
+    if _DATED.match(line):
+        return False
+    for before, refusal, behind in kinds:
+        lead = before.match(line)
+        said = lead and refusal.match(line, lead.end())
+        if lead and said and behind.match(line, said.end()) and _chosen(lead["signs"]):
+            return True
+    return any(map(_REFUSAL.fullmatch, _JSON.findall(line)))
+
+
+def _chosen(signs: str) -> bool:
+    """Whether no box stands in the signs before a refusal, or the last of them is ticked."""
+    return signs.rfind("[ ]") <= signs.rfind("[x]")
+
+
+_OLD_STYLE = {
+    word: re.compile(rf"(?<!{_ALNUM}){_WORD}[ \t`:=*#>|.~-]{{1,16}}{shape}(?!_*{_ALNUM})")
+    for word, shape in ((APPROVE, APPROVE), (REQUEST_CHANGES, _ASK))
+}
+
+
+def _old_style(word: str, lines: Sequence[_Line]) -> List[int]:
+    """The lines that state the word as an older prompt asked for it, VERDICT: APPROVE."""
+    return [line.number for line in lines if _OLD_STYLE[word].search(line.text)]
+
+
+# --- What is here for speed only ------------------------------------------------------------------
+#
+# Megabytes of prose pass through few searches in C; Python looks only at the lines that they find.
+
+
+def _lines_holding(word: str, text: str, count: int) -> Iterator[Tuple[int, int, int]]:
+    """Number, start and end of each line, of count lines, that holds the word.
+
+    From the last, for str searches faster that way; and a word that begins with a rare sign is soon told to be absent.
+    """
+    at = text.rfind(word) if word[0] in text else -1
+    number, below = count, len(text)
+    while at >= 0:
+        number, below = number - text.count("\n", at, below), at
+        start, end = text.rfind("\n", 0, at), text.find("\n", at)
+        yield number, start, end if end >= 0 else len(text)
+        at = text.rfind(word, 0, start)
+
+
+def _matches(pattern: Pattern[str], signs: str, text: str) -> Iterator["re.Match[str]"]:
+    """The matches of a pattern that takes one of the signs."""
+    return pattern.finditer(text) if any(sign in text for sign in signs) else iter(())
+
+
+def _without(pattern: Pattern[str], sign: str, text: str) -> str:
+    """The text without the matches of a pattern that begins with the sign."""
+    return pattern.sub("", text) if sign in text else text
+
+
+_NOT_ASCII = re.compile(r"[^\0-\x7f][^\0-\x7f]*")  # "+" alone would take a slower way to search
+_CHUNK = 1 << 16  # characters; the parts of a whole report would fill memory
+
+
+def _each_folded(text: str) -> str:
+    """The text with each character folded: the ASCII ones in C, the others by a table."""
+    if text.isascii():
+        return text.translate(_ASCII)
+    folds = _Folds(_ASCII)  # one for each report, since a hostile one fills it
+    chunks = (text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK))
+    return "".join(_NOT_ASCII.sub(lambda run: run[0].translate(folds), chunk).translate(_ASCII) for chunk in chunks)
+
+
+# --- Folding: the text as a suspicious reader sees it ---------------------------------------------
+
+_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")  # of Markdown, which shows REQUEST\_CHANGES without the backslash
+_CUTS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_DROPPED = ("Cc", "Cf", "Cn", "Mc", "Me", "Mn")  # categories: control, format, unassigned, combining
+_UNSEEN = "\u115f\u1160\u2800"  # letters and a symbol without ink: Hangul fillers, the empty Braille pattern
+_LOOKALIKES = {
+    **dict(zip("\u0410\u0421\u0415\u050c\u041d\u0406\u04c0\u041e\u0420\u051a\u0405\u0422\u0474", "ACEGHIIOPQSTV")),
+    **dict(zip("\u0391\u03a3\u0395\u0397\u0399\u039d\u039f\u03a1\u03d8\u03a4", "ACEHINOPQT")),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+    **dict.fromkeys("\u2018\u2019\u02bc", "'"),
+}
+
+
+def _folded(text: str) -> str:
+    """Cleaned text in ASCII capitals, without disguises and Markdown's escapes."""
+    return _without(_ESCAPE, "\\", _each_folded(text))
+
+
+class _Folds(Dict[int, Optional[str]]):
+    """What str.translate makes of each character, worked out when it first comes."""
+
+    def __missing__(self, code: int) -> Optional[str]:
+        parts = unicodedata.normalize("NFKD", chr(code))
+        kept = "".join(part for part in parts if unicodedata.category(part) not in _DROPPED)
+        self[code] = "".join(map(_ascii, kept.upper())) or None  # to drop it; an empty str would do, slowly
+        return self[code]
+
+
+def _ascii(character: str) -> str:
+    """What a character passes for: one of our letters, a digit, nothing, else Z for a letter and $ for a sign."""
+    character = "" if character in _UNSEEN else _LOOKALIKES.get(character, character)
+    if character.isascii():
+        return character
+    digit = unicodedata.digit(character, None)
+    return str(digit) if digit is not None else "Z" if character.isalnum() else "$"
+
+
+_ASCII = _Folds({**{ord(cut): "\r" for cut in _CUTS}, ord("\t"): "\t", ord("\n"): "\n"})
+
+
+# --- The command ----------------------------------------------------------------------------------
+
+USAGE = "usage: verdict_contract.py [TOKEN], where a token is 8 to 64 hex digits, or verdict_contract.py --new-token"
+
+
+def _put(stream: int, line: str) -> str:
+    """Write a line to a file descriptor; returns the reason where that fails.
+
+    Python's own streams may be missing, and what is left in them at the end may change the exit status.
+    """
     try:
-        print(prompt_rule(*arguments))
+        os.write(stream, (line + "\n").encode())
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return ""
+
+
+def _main(arguments: List[str]) -> int:
+    """Print the prompt rule, or a fresh token; returns 2 for wrong arguments, 1 where stdout cannot be written."""
+    try:
+        text = new_token() if arguments == ["--new-token"] else prompt_rule(*arguments)
     except (TypeError, ValueError):
-        print("usage: verdict_contract.py [TOKEN], where a token is 8 to 64 hex digits", file=sys.stderr)
+        _put(2, USAGE)
         return 2
-    return 0
+    failed = _put(1, text)
+    if failed:
+        _put(2, f"verdict_contract.py: standard output: {failed}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

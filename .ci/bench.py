@@ -5,14 +5,11 @@ of a ratio are timed in turn and by the best of their runs, and a row that misse
 before it counts. Ends in status 1 if any row is over. For Linux and macOS.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os
 import re
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +18,7 @@ from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
+from test_verdict_contract import HUGE
 from verdict_contract import read_verdict
 
 CHECK = os.path.join(sys.path[0], "verdict_check.py")
@@ -133,11 +131,9 @@ def throughput(length: int) -> Iterator[Row]:
     """The contract against the plain way; above 1 it is faster."""
     bytes(31 << 20)  # once so much was freed, the C library gives less back: no run pays for fresh pages
     kinds = (
-        ("ASCII prose", PROSE, length, 1, Bound(True, 1.3)),
-        ("a fenced block every ten paragraphs", PROSE * 10 + CODE, length, 1, Bound(True, 1.0)),
-        ("prose with backspaces", [*PROSE, "working |\b/\b"], length, 1, Bound(True, 1.0)),
-        ("4 KB of prose", PROSE, 4096, 100, None),
-        ("a reply of 4 KB", FINDINGS * 6 + CODE, 4096, 100, Bound(True, 0.7)),
+        ("ASCII prose", PROSE, length, 1, Bound(True, 2)),
+        ("a fenced block every ten paragraphs", PROSE * 10 + CODE, length, 1, Bound(True, 1)),
+        ("a reply of 4 KB", FINDINGS * 6 + CODE, 4096, 100, Bound(True, 0.4)),
         ("prose with some non-ASCII", PROSE * 3 + ACCENTED, length, 1, Bound(True, 0.3)),
         ("German prose", GERMAN, length // 4, 1, None),
         ("Chinese prose", CHINESE, length // 4, 1, None),
@@ -150,29 +146,15 @@ def throughput(length: int) -> Iterator[Row]:
         yield Row(f"speed against a loop over lines: {name}", compare(ours, other, lambda a, b: b / a, bound), bound)
 
 
-def against_grep(folder: str, length: int) -> Iterator[Row]:
-    """The contract on a report in memory against `grep -ci verdict` on the same report in a file."""
-    grep = shutil.which("grep")
-    report, path = report_of(PROSE, length), os.path.join(folder, "prose.md")
-    write(path, report)
-    if grep:
-        command = [grep, "-ci", "verdict", path]
-        yield Row(
-            "speed against grep -ci verdict",
-            compare(lambda: read_verdict(report), running(command), lambda a, b: b / a),
-        )
-
-
 # --- Growth ---------------------------------------------------------------------------------------
 
 FLAT = Bound(False, 3)  # time per character at a larger size, as a multiple of that at the smallest
 # fmt: off
 UNITS = (
-    "=", "VERDICT", "==VERDICT==", "==VERDICT==\n", "== ", "VERDICT\n", "VERDICT ", "VERDICT: APPROVE\n",
-    " ", "\t", "\n", "\r", "\r\n", "\u2028", "\0", "\x1b", "\x1b[", "\x1b[1", "\x1b[1m", "<!--", "<!--\n", "-->",
-    "`", "```\n", "~~~\n```\n", "```x\n", "#", "_", "*", "- ", "1", "1. ", "1.:", "[x]:", ".", ":", "A ", "A:", "A-",
-    "REQUEST", "REQUEST\n", "REQUEST ", "REQUEST_CHANGES", "REQUEST_CHANGES\n",
-    "\u0301", "e\u0301\u0323", "\u200b", "\ufeff", "\u00e9", "\ufdfa", "\uff1d", "\U0001f44d", "\ud800",
+    *(shape for shapes in HUGE.values() for shape in shapes), "==VERDICT==", "==VERDICT==\n", "VERDICT ", "\n",
+    "\u2028", "\0", "\x1b[1m", "<!--", "-->", "```x\n", "*", "1", "1.:", "[x]:", ".", ":", "A ", "A:", "REQUEST ",
+    "REQUEST_CHANGES", "REJECT", "REJECT\n", "REJECT_-", "NOT-", "DO", "CHANGES ", "FINAL VERDICT ", "VERDICT\n\n",
+    '"VERDICT":"REJECT ', "\\_", "|", "> ", "e\u0301\u0323", "\u200b", "\u00e9", "\ufdfa", "\uff1d", "\ud800",
 )
 BLOCK = "REQUEST_CHANGES" + APPROVAL
 AROUND = (
@@ -181,13 +163,16 @@ AROUND = (
     ("===VERDICT=== APPROVE ", ""), ("===VERDICT=== APPROVE ", "Z"), ("==", "VERDICT=== APPROVE"),
     ("===VERDICT", "=== APPROVE"), ("===VERDICT=== REQUEST", "Z"), ("Verdict:", "APPROVE"), ("Z", BLOCK),
     ("VERDICT ", "Z " + BLOCK), ("A ", "Z " + BLOCK), ("A:", "Z " + BLOCK), ("REQUEST_CHANGES", "Z" + APPROVAL),
+    ("Verdict: REJECT", "Z" + APPROVAL), ("Verdict: ", "REJECT x" + APPROVAL), ("FINAL ", "Z: REJECT" + APPROVAL),
+    ("[x] ", "REJECT x" + APPROVAL), ('"verdict":"', "REJECT" + APPROVAL), ("Verdict\n", "REJECT x" + APPROVAL),
+    ("===VERDICT=== APPROVE, ", "NOT SHIP"), ("x ===VERDICT=== ", "REJECT" + APPROVAL),
 )
 # fmt: on
 
 
 def growth(length: int) -> Iterator[Row]:
-    """How the time per character grows over four sizes: one row for ordinary prose, one for each hostile unit."""
-    sizes = [length >> shift for shift in (6, 4, 2, 0)]
+    """How the time per character grows over three sizes: one row for ordinary prose, one for each hostile unit."""
+    sizes = [length >> shift for shift in (6, 3, 0)]
     for name, unit in [("prose", "\n".join(PROSE)), *((ascii(unit), unit) for unit in UNITS)]:
         figure, frame = max((grown(unit, frame, sizes), frame) for frame in AROUND)
         yield Row(f"growth: {name}, worst between {frame[0]!a} and {frame[1]!a}", figure, FLAT)
@@ -219,7 +204,6 @@ import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
 """
-ONLY_READ = "import sys; open(sys.argv[1], 'rb').read()"
 
 
 def write(path: str, text: str) -> None:
@@ -241,7 +225,6 @@ def start_up(folder: str, runs: int) -> Iterator[Row]:
     bound = Bound(False, 1)
     extra = compare(*sides, lambda a, b: (a - b) / START, bound, runs)
     yield Row(f"start-up: what the command adds to the bare interpreter, over {START * 1000:g} ms", extra, bound)
-    yield Row("start-up: the command over the bare interpreter", compare(*sides, lambda a, b: a / b, runs=runs))
 
 
 def peak(*command: str) -> int:
@@ -251,10 +234,7 @@ def peak(*command: str) -> int:
 
 
 def memory(folder: str, length: int) -> Iterator[Row]:
-    """The command's peak beyond that on an empty report, as a multiple of the report as Python holds it.
-
-    One character beyond U+FFFF makes that four bytes for each, whatever the file's size.
-    """
+    """The command's peak beyond that on an empty report, as a multiple of the report as Python holds it."""
     empty, path = os.path.join(folder, "empty.md"), os.path.join(folder, "large.md")
     write(empty, "")
     kinds = (
@@ -267,8 +247,6 @@ def memory(folder: str, length: int) -> Iterator[Row]:
         write(path, report)
         size = sys.getsizeof(report)
         yield Row(f"memory over the report's size: {name}", (peak(CHECK, path) - peak(CHECK, empty)) / size, MEMORY)
-        only = (peak("-c", ONLY_READ, path) - peak("-c", ONLY_READ, empty)) / size
-        yield Row(f"memory over the report's size: {name}, only read", only)
 
 
 # --- The table ------------------------------------------------------------------------------------
@@ -278,7 +256,6 @@ def rows(quick: bool) -> Iterator[Row]:
     """Every row, in order; the quick ones are measured on shorter texts."""
     with tempfile.TemporaryDirectory() as folder:
         yield from throughput(1 << 20 if quick else 1 << 22)
-        yield from against_grep(folder, 1 << 22)
         yield from start_up(folder, 10 if quick else 30)
         yield from memory(folder, 1 << 24 if quick else 1 << 25)
         yield from growth(1 << 16 if quick else 1 << 18)

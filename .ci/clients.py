@@ -1,9 +1,10 @@
 """Real reviewer clients through the gate: `python3 .ci/clients.py [--only CLIENT] [--case CASE] [--table]`.
 
-Each client is installed by npm at a pinned version, into .ci/tools/clients, and asks a model server on loopback, with
-a dummy key, a home of its own and, where the system allows it, no other network. The exit status of the gate, and what
-the server and the folders show, has to be the one right reading of each case. Ends in status 1 if one is not, or if
-too few clients could be installed. --table prints the README's table of clients and runs nothing.
+The clients are installed by npm, at the versions of .ci/clients/package-lock.json, into .ci/tools/clients. They ask a
+model server on loopback, with a dummy key, a home of their own and, where the system allows it, no other network. The
+exit status of the gate, and what the server and the folders show, has to be the one right reading of each case. Ends in
+status 1 if one is not, or if too few clients could be installed. --table prints the table of clients for
+examples/gate/README.md and runs nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ from model_server import ModelServer, Script
 
 ROOT = Path(__file__).resolve().parent.parent
 GATE = ROOT / "examples" / "gate" / "review_gate.py"
+PINS = ROOT / ".ci" / "clients"
 INSTALLED = ROOT / ".ci" / "tools" / "clients"
+MODULES = INSTALLED / "node_modules"
+VERSIONS = json.loads((PINS / "package.json").read_text(encoding="utf-8"))["dependencies"]
 ENOUGH = 2  # clients, below which nothing was shown
 AT_ONCE = 2
 PATIENCE = 180  # seconds for the gate to wait for a client; the longest run takes a tenth on a machine that is idle
@@ -39,7 +43,6 @@ class Client(NamedTuple):
 
     name: str
     package: str
-    version: str
     variables: str  # safe settings that stand before the command
     command: str
     options: str  # safe settings that follow it
@@ -48,6 +51,12 @@ class Client(NamedTuple):
     purpose: str  # what the safe settings do, for the README
     environment: Dict[str, str]  # {url} stands for the server's address
     files: Dict[str, str]  # in its home
+    scripted: bool = False  # its program is put in place by an install script
+
+    @property
+    def version(self) -> str:
+        """The pinned version."""
+        return str(VERSIONS[self.package])
 
     @property
     def reviewer(self) -> str:
@@ -70,7 +79,6 @@ CLIENTS = (
     Client(
         name="claude",
         package="@anthropic-ai/claude-code",
-        version="2.1.197",
         variables="CLAUDE_CODE_DISABLE_ATTACHMENTS=1",
         command="claude -p",
         options='--tools "" --setting-sources user --strict-mcp-config',
@@ -85,11 +93,11 @@ CLIENTS = (
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         },
         files={},
+        scripted=True,
     ),
     Client(
         name="codex",
         package="@openai/codex",
-        version="0.171.0",
         variables="",
         command="codex exec",
         options="--ephemeral -s read-only -c project_doc_max_bytes=0",
@@ -116,7 +124,6 @@ stream_max_retries = 0
     Client(
         name="gemini",
         package="@google/gemini-cli",
-        version="0.61.0",
         variables="",
         command="gemini",
         options="--skip-trust",
@@ -140,7 +147,6 @@ stream_max_retries = 0
     Client(
         name="qwen",
         package="@qwen-code/qwen-code",
-        version="0.15.10",
         variables="",
         command="qwen",
         options="--bare",
@@ -159,7 +165,6 @@ stream_max_retries = 0
     Client(
         name="opencode",
         package="opencode-ai",
-        version="1.18.33",
         variables='OPENCODE_DISABLE_PROJECT_CONFIG=1 OPENCODE_PERMISSION=\'{"*":"deny"}\'',
         command="opencode run",
         options="",
@@ -183,11 +188,11 @@ stream_max_retries = 0
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
         },
         files={},
+        scripted=True,
     ),
     Client(
         name="copilot",
         package="@github/copilot",
-        version="1.0.102",
         variables="",
         command="copilot -s",
         options="--no-custom-instructions",
@@ -441,7 +446,7 @@ def gate(run: Run, folder: Path) -> List[str]:
 
 def environment(client: Client, folder: Path, values: Dict[str, str]) -> Dict[str, str]:
     """All that a client finds: nothing of the caller's but the search path."""
-    path = os.pathsep.join([str(modules(client) / ".bin"), os.environ.get("PATH", os.defpath)])
+    path = os.pathsep.join([str(MODULES / ".bin"), os.environ.get("PATH", os.defpath)])
     fixed = {"PATH": path, "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp"), "LANG": "C.UTF-8"}
     return {**fixed, **{name: fill(value, values) for name, value in client.environment.items()}}
 
@@ -462,33 +467,33 @@ def facts(run: Run, servers: Servers, mark: Path) -> List[str]:
 # --- Installation, and a network of its own -------------------------------------------------------
 
 
-def modules(client: Client) -> Path:
-    """Where npm puts the client."""
-    return INSTALLED / client.name / "node_modules"
-
-
 def installed(client: Client) -> bool:
     """Whether the pinned version is there."""
     try:
-        manifest = (modules(client) / client.package / "package.json").read_text(encoding="utf-8")
+        manifest = (MODULES / client.package / "package.json").read_text(encoding="utf-8")
         return bool(json.loads(manifest)["version"] == client.version)
     except (OSError, ValueError, KeyError):
         return False
 
 
-def install(client: Client) -> bool:
-    """See that the pinned version is there; a client that cannot be had is named."""
-    if installed(client):
-        return True
-    shutil.rmtree(INSTALLED / client.name, ignore_errors=True)
-    (INSTALLED / client.name).mkdir(parents=True)
-    options = ["--no-save", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(INSTALLED / client.name)]
-    command = ["npm", "install", *options, f"{client.package}@{client.version}"]
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
-    if done.returncode != 0 or not installed(client):
-        print(f"{client.name} {client.version}: cannot be installed, npm ends in {done.returncode}")
-        return False
-    return True
+def install() -> List[Client]:
+    """See that the pinned versions are there; a client that cannot be had is named. Returns those that are.
+
+    Install scripts run for the clients only that put their program in place by one.
+    """
+    if not all(map(installed, CLIENTS)) and shutil.which("npm"):
+        INSTALLED.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(PINS / name, INSTALLED)
+        quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
+        scripted = [client.package for client in CLIENTS if client.scripted]
+        for command in (["install", "--ignore-scripts", *quiet], ["rebuild", *quiet, *scripted]):
+            subprocess.run(["npm", *command], cwd=INSTALLED, stdout=subprocess.DEVNULL, check=False)
+    ready = [client for client in CLIENTS if installed(client)]
+    for client in CLIENTS:
+        if client not in ready:
+            print(f"{client.name} {client.version}: cannot be installed, which needs npm")
+    return ready
 
 
 def alone() -> List[str]:
@@ -572,7 +577,7 @@ def main() -> int:
         pairs = [(client, form) for client in chosen for form in client.forms]
         cases = [case for case in CASES if case.name in options.case]
         return try_all([Run(*pair, case) for pair in pairs for case in cases if not case.bare or pair[1] == "text"])
-    ready = list(filter(install, chosen)) if shutil.which("npm") else []
+    ready = [client for client in install() if client in chosen]
     if len(ready) < min(ENOUGH, len(chosen)):
         print(f"clients: {len(ready)} could be installed, which needs npm: too few to show anything")
         return 1

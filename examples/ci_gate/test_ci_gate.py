@@ -1217,6 +1217,11 @@ YES = f"Fine.\n\n===VERDICT=== APPROVE {sha(DIFF)[:16]}\n"
 SAYS = {0: "PASS", 3: "FAIL", 4: "BLOCK"}
 
 
+def copied(source: str, folder: Path) -> Path:
+    """A copy that can be written, also where the checkout cannot."""
+    return Path(shutil.copyfile(source, folder / os.path.basename(source)))
+
+
 class CommandTest(testing.Scratch):
     """ci_gate.py as a process, in a folder with the files of a call that passes."""
 
@@ -1443,13 +1448,13 @@ class CommandTest(testing.Scratch):
     def install(self) -> Path:
         """A copy of the gate, without its modules."""
         (self.folder / "gate").mkdir()
-        self.script = shutil.copy(SCRIPT, self.folder / "gate")
+        self.script = copied(SCRIPT, self.folder / "gate")
         return self.folder / "gate"
 
     def test_a_missing_or_broken_module(self) -> None:
         folder = self.install()
         self.gate(1)
-        contract, check = (Path(shutil.copy(module, folder)) for module in MODULES)
+        contract, check = (copied(module, folder) for module in MODULES)
         self.gate(0)
         for module in (contract, check):
             source = module.read_bytes()
@@ -1474,7 +1479,7 @@ class CommandTest(testing.Scratch):
         self.write("evil.py", evil)
         self.write("gate/json.py", evil)
         for module in MODULES:
-            copy = Path(shutil.copy(module, folder))
+            copy = copied(module, folder)
             copy.with_suffix("").mkdir()
             self.write(f"gate/{copy.stem}/__init__.py", evil)
             py_compile.compile(
@@ -1488,11 +1493,11 @@ class CommandTest(testing.Scratch):
             self.write(os.path.basename(module), "raise SystemExit(0)")
         self.gate(0, "--review", "yes")
         (self.folder / "a" / "b" / "c").mkdir(parents=True)
-        shutil.copy(SCRIPT, self.folder / "a" / "b" / "c")
+        copied(SCRIPT, self.folder / "a" / "b" / "c")
         code = f"import sys; sys.path.append({str(self.folder / 'a' / 'b' / 'c')!r}); import ci_gate"
         for place, status in (("", 1), ("a", 0)):
             for module in MODULES if place else ():
-                shutil.copy(module, self.folder / place)
+                copied(module, self.folder / place)
             ended = testing.process(*testing.PYTHON, "-c", code, cwd=self.folder)
             self.assertEqual((status, status == 1), (ended.returncode, b"ImportError: " in ended.stderr), ended)
 
@@ -1525,9 +1530,9 @@ class ReadmeTest(testing.Scratch):
         callers, work = self.folder / "callers", self.folder / "work"
         testing.git(self.folder, "init", "-q", callers)
         for source in (SCRIPT, CHANGE_DIFF, *MODULES):
-            target = work / os.path.relpath(source, TOP)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target)
+            place = work / os.path.relpath(os.path.dirname(source), TOP)
+            place.mkdir(parents=True, exist_ok=True)
+            copied(source, place)
         commands = list(conversations(readme()))
         self.assertTrue(commands)
         python = f'python3() {{ {shlex.join(testing.PYTHON)} "$@"; }}\n'
