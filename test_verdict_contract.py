@@ -471,6 +471,7 @@ LATER = [
     case("contradicted", "unless-behind-it", AMBIGUOUS, "Verdict: do not merge - unless the lock is held", A, line=1),
     case("contradicted", "until-behind-it", AMBIGUOUS, "Verdict: cannot be merged until the lock is held", A, line=1),
     case("contradicted", "not-ready-to-merge", AMBIGUOUS, "Verdict: not ready to merge: it leaks", A, line=1),
+    case("contradicted", "not-ready-and-a-dash", AMBIGUOUS, "Verdict: not ready - for merge we need tests", A, line=1),
     case("contradicted", "emoji-behind-it", AMBIGUOUS, "Verdict: REJECT \u274c", A, line=1),
     case("contradicted", "cyrillic-verdict", AMBIGUOUS, "V\u0415RDICT: R\u0415J\u0415CT", A, line=1),
     case("contradicted", "full-width-colon", AMBIGUOUS, "Verdict\uff1aREJECT\uff0c it leaks", A, line=1),
@@ -911,6 +912,7 @@ LATER = [
     case("approved", "not-unless-behind-it", APPROVE, "Verdict: do not merge two locks - unless held", A),
     case("approved", "not-until-behind-it", APPROVE, "Verdict: cannot be merged untilted", A),
     case("approved", "not-not-ready-to-merge", APPROVE, "Verdict: not ready to merge the two: it is one lock", A),
+    case("approved", "not-ready-and-a-hyphen", APPROVE, "Verdict: not ready-made is what it says, and well.", A),
     case("approved", "not-emoji-behind-it", APPROVE, "Verdict: REJECT \u274c is not what I say", A),
     case("approved", "not-cyrillic-verdict", APPROVE, "\u0416VERDICT: REJECT", A),
     case("approved", "not-full-width-colon", APPROVE, "Verdict\u3002REJECT\u3002 it leaks", A),
@@ -1849,6 +1851,7 @@ HUGE = {
         "a: ", "a-", "the final ", "verdict: reject ", "verdict: reject x\n", "the final verdict ", "> verdict: reject x\n", "Verdict\r\r",
         "[x] reject x\n", "- [ ] reject\n", "- [x] \n", "## Verdict\n\n", '"verdict":', '"verdict":"', '{"verdict":"no"}\n', "previous ",
         "decision | ", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>", "\ufeff", "-->\n", "```\n```\n",
+        '"verdict":"verdict', '"verdict" \t', "THE FINAL ", "DO NOT BE ", "CHANGES_",
     ],
 }  # fmt: skip
 # Where a character is put into an approval, and those that may stand there; any other must spoil it.
@@ -2077,28 +2080,6 @@ class FunctionTest(unittest.TestCase):
     def test_find_verdict_is_the_verdict_of_read_verdict(self) -> None:
         for row in ROWS:
             self.assertEqual(row.verdict, find_verdict(row.report, row.token), row.id)
-
-    def test_a_fresh_token_and_wrong_calls_as_a_command(self) -> None:
-        drawn = [process(*PYTHON, verdict_contract.__file__, "--new-token") for _ in range(2)]
-        self.assertNotEqual(drawn[0].stdout, drawn[1].stdout)
-        for ran in drawn:
-            self.assertEqual((0, b""), (ran.returncode, ran.stderr))
-            self.assertRegex(ran.stdout.decode(), r"\A[0-9a-f]{16}\r?\n\Z")
-        for arguments in (["--new-token", T], ["--new"], ["--help"]):
-            ran = process(*PYTHON, verdict_contract.__file__, *arguments)
-            self.assertEqual((2, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
-
-    @unittest.skipUnless(os.path.exists("/dev/full") and shutil.which("sh"), "no /dev/full and sh here")
-    def test_the_command_where_a_stream_is_full_or_closed(self) -> None:
-        for redirection, status, lines in (
-            ("> /dev/full", 1, 1), (">&-", 1, 1), ("> /dev/full 2> /dev/full", 1, 0), (">&- 2>&-", 1, 0),
-            ("wrong 2> /dev/full", 2, 0), ("wrong 2>&-", 2, 0), ("2>&-", 0, 0),
-        ):  # fmt: skip
-            for unbuffered in ("", "1"):
-                script = f'PYTHONUNBUFFERED={unbuffered} "$@" {redirection}'
-                ran = process("sh", "-c", script, "sh", *PYTHON, verdict_contract.__file__)
-                self.assertEqual((status, lines), (ran.returncode, ran.stderr.count(b"\n")), (redirection, ran.stderr))
-                self.assertEqual(b"" if status else PROMPT_RULE.encode() + b"\n", ran.stdout, redirection)
 
     def test_public_names_exist(self) -> None:
         names = {"PROMPT_RULE", "RULES", "APPROVE", "REQUEST_CHANGES", "AMBIGUOUS", "Reading", "Rule"}
@@ -2873,6 +2854,7 @@ for _call in CALLS:
 # --- The documents --------------------------------------------------------------------------------
 
 README, AGENTS, ACTION = HERE / "README.md", HERE / "AGENTS.md", HERE / "action.yml"
+FIGURES = HERE / ".ci" / "README.md"
 ABSENT = "the document is not here: the parser and its test were copied without it"
 WITHIN = "VERDICT_CONTRACT_DOCUMENTS"  # set while a document's commands run, so that they do not run it once more
 
@@ -2950,9 +2932,9 @@ class DocumentTest(Scratch):
             past = [call.lineno for call in calls if starts_git(call)]
             self.assertEqual(1 if path == Path(__file__) else 0, len(past), f"{path.name}: git is started at {past}")
 
-    @unittest.skipUnless(README.exists() and "<!-- tested -->" in README.read_text(encoding="utf-8"), ABSENT)
-    def test_readme_figures_have_a_program_a_number_and_a_date(self) -> None:
-        rows = table(README.read_text(encoding="utf-8"), "tested")
+    @unittest.skipUnless(FIGURES.exists(), ABSENT)
+    def test_figures_have_a_program_a_number_and_a_date(self) -> None:
+        rows = table(FIGURES.read_text(encoding="utf-8"), "tested")
         self.assertTrue(rows)
         for _, command, figures, date in rows:
             self.assertRegex(figures, r"\d")
@@ -3007,6 +2989,8 @@ class DocumentTest(Scratch):
     @unittest.skipUnless(POSIX and shutil.which("sh"), "the README's commands are for a POSIX shell")
     @unittest.skipIf(WITHIN in os.environ, "run by one of the README's commands")
     def test_readme_commands(self) -> None:
+        if SHARE < 1:
+            self.skipTest("left out by --quick")
         consoles = blocks(README.read_text(encoding="utf-8"), "console")
         self.assertTrue(consoles)
         scratch = own_copy(HERE, self.folder / "repository")

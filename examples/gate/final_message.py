@@ -1,5 +1,6 @@
 """Take a reviewer's final message out of what its command-line client printed, or say why there is none."""
 
+import contextlib
 import json
 import os
 import re
@@ -7,7 +8,7 @@ import sys
 from types import ModuleType
 from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
-if sys.version_info < (3, 8):  # noqa: UP036
+if sys.version_info < (3, 8):
     sys.exit("final_message.py: needs Python 3.8 or later")
 
 PROGRAM = "final_message.py"
@@ -73,10 +74,12 @@ try:
     provide("verdict_contract", "verdict_check")
     from verdict_check import CannotRead, Parser, decode, ended, read_bytes, say
 except (Exception, SystemExit) as _error:
-    _reason = f"verdict_check.py cannot be loaded: {type(_error).__name__}: {_error}"
+    _reason = f"a module cannot be loaded: {type(_error).__name__}: {_error}"
     if __name__ != "__main__":
         raise ImportError(_reason) from _error
-    sys.exit(f"{PROGRAM}: {ascii(_reason)[1:-1]}")  # which is status 1
+    with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
+        os.write(2, f"{PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
+    sys.exit(1)
 
 AUTO, TEXT = "auto", "text"
 NO_MESSAGE, USAGE_ERROR = 1, 2  # exit statuses
@@ -131,9 +134,8 @@ def _text(value: object, what: str) -> str:
 # --- Thinking before the answer -------------------------------------------------------------------
 
 _COLOUR = r"\x1b\[[0-9;:]*m"
-_START, _AROUND = (
-    rf"[{blanks}]*(?:{_COLOUR}[{blanks}]*){{0,9}}" for blanks in (_BLANKS, "\ufeff \t\r")
-)  # no bound fills memory
+# What may stand before a mark, and around one on its line. Without a bound, colour codes would fill the memory.
+_START, _AROUND = (rf"[{gap}]*(?:{_COLOUR}[{gap}]*){{0,9}}" for gap in (_BLANKS, "\ufeff \t\r"))
 _FINAL = r"<\|channel\|>final<\|message\|>"
 
 # How models and their servers mark it: the opening and the end. Groups in these would shift those of _MARK.

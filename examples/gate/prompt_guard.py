@@ -3,6 +3,7 @@
 From Python: check_prompt(prompt, token) and check_task(text).
 """
 
+import contextlib
 import os
 import re
 import sys
@@ -67,10 +68,12 @@ try:
     from verdict_check import CannotRead, Parser, ended, read_bytes, show, visible
     from verdict_contract import APPROVE, REQUEST_CHANGES, prompt_rule, read_verdict
 except (Exception, SystemExit) as _error:
-    _reason = f"verdict_contract.py or verdict_check.py cannot be loaded: {type(_error).__name__}: {_error}"
+    _reason = f"a module cannot be loaded: {type(_error).__name__}: {_error}"
     if __name__ != "__main__":
         raise ImportError(_reason) from _error
-    sys.exit(f"{PROGRAM}: {ascii(_reason)[1:-1]}")  # which is status 1
+    with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
+        os.write(2, f"{PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
+    sys.exit(1)
 
 REFUSED = 3  # the exit status
 

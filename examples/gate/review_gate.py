@@ -624,6 +624,7 @@ def as_text(result: Result) -> List[str]:
         lines += [visible(f"{review.outcome}: {review.reason}")]
         lines += [*(f"| {line}" for line in written(review)), ""]
     lines += [f"not shown to a reviewer (--leave-out): {visible(name)}" for name in result.left_out]
+    lines += [""] * bool(result.left_out)
     lines += [*table(result.reviews), "", tally(result.reviews), verdict_line(result)]
     return [*lines, *(f"next: {visible(step)}" for step in result.next)]
 
@@ -740,7 +741,7 @@ def code_block(lines: Sequence[str], room: int) -> List[str]:
     """
     text = "\n".join(lines)
     pieces = [textwrap.wrap(line, COLUMNS, break_on_hyphens=False) or [""] for line in text[:room].split("\n")]
-    # Made visible once more, as a piece may begin with "::".
+    # Only what can stand here is wrapped. It is made visible once more, as a piece may begin with "::".
     block = "\n".join(f"    {visible(piece)}".rstrip() for parts in pieces for piece in parts)
     note = f"It is cut here: it has {len(text)} characters, and what the gate printed has them all."
     return [block] if max(len(text), len(block)) <= room else [block[:room], "", note]

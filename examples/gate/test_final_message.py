@@ -697,6 +697,15 @@ class LoadingTest(testing.Scratch):
                     self.assertEqual((1, b""), (done.returncode, done.stdout))
                     self.assertRegex(done.stderr, rb"\A%s: [^\n]*cannot be loaded: [^\n]+\n\Z" % tool.PROGRAM.encode())
 
+    @unittest.skipUnless(os.path.exists("/dev/full") and shutil.which("sh"), "no /dev/full or no sh here")
+    def test_missing_is_1_where_nobody_can_be_told(self) -> None:
+        for tool in BOTH:
+            program = shlex.quote(str(self.installed(tool.PROGRAM, "")))
+            for redirect in ("2>/dev/full", "2>&-", ">/dev/full 2>&1"):
+                with self.subTest(tool.PROGRAM, redirect=redirect):
+                    done = testing.process("sh", "-c", f"{shlex.join(testing.PYTHON)} {program} good {redirect}")
+                    self.assertEqual((1, b""), (done.returncode, done.stdout))
+
     def test_imported_it_is_an_import_error(self) -> None:
         script = (
             "import sys; sys.path.insert(0, sys.argv[1])\ntry: import {}\nexcept ImportError as error: print('caught')"

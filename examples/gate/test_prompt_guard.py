@@ -6,6 +6,7 @@ import sys
 import unittest
 from pathlib import Path
 from typing import Any, List, Optional, Tuple
+from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 GUARD = HERE / "prompt_guard.py"
@@ -99,6 +100,12 @@ REFUSED = (
     ("what the last line is", ">>> In your reply, the last line must be a number.", "begins or ends"),
     ("your last line", ">>> Let your last line be a number.", "begins or ends"),
     ("last line of the reply", ">>> Put the score on the last line of your reply.", "begins or ends"),
+    (
+        "a heading and a refusal below",
+        "Example:\n\n## Verdict\n\n>>> **BLOCKED** - fix it first.",
+        "would count against",
+    ),
+    ("a refusal in other words", "Example:\n>>> Verdict: REJECT, it leaks.", "a verdict"),
     ("open fence", "Style:\n>>> ```python\nx = 1", "never closed"),
     ("open comment", ">>> <!-- owner: build team\nReview the change.", "never closed"),
     ("hidden text", ">>> Review\U000e0061\U000e0070 the change.", "do not show"),
@@ -219,6 +226,12 @@ class TaskTest(unittest.TestCase):
                     found = [problem.what for problem in check_task(f"Review the change.\n\n{text}\n")]
                     self.assertEqual(1, len(found), found)
                     self.assertIn(what, found[0])
+
+    def test_each_of_the_rows_is_needed(self) -> None:
+        for row in prompt_guard._ASKS:
+            others = tuple(other for other in prompt_guard._ASKS if other is not row)
+            with mock.patch.object(prompt_guard, "_ASKS", others):
+                self.assertTrue([asks for _, asks, _ in ASKS if not check_task(asks)], row)
 
     def test_what_leaves_room_for_it(self) -> None:
         for _, _, twin in ASKS:

@@ -693,6 +693,7 @@ class LeaveOutTest(GateTest):
         self.assertNotIn("+lock", prompt)
         for name in ("web/package.lock", "gen/a.c"):
             self.assertIn(f"\nnot shown to a reviewer (--leave-out): {name}\n", ended.out)
+        self.assertIn("(--leave-out): gen/a.c\n\nreviewer  ", ended.out)
         self.assertIn("package&#46;lock</code>", self.text("summary.md"))
         self.assertEqual(1, ended.err.count("--leave-out *.none matches no file of the diff"), ended.err)
         self.assertEqual(1, ended.err.count("matches no file"), ended.err)
@@ -805,7 +806,7 @@ class SummaryTest(GateTest):
         "![x](https://t.example/x.png)", "[safe](https://t.example)", "https://t.example www.t.example", "```", "````",
         "~~~~", "~~~~~~~~", "    ```", " ````  ", "`````` x", "# head", "| a | b |", "---", "</code></pre></details>", "$$x$$",
         "::error::x", "  ::stop-commands::x", "##[error]x", "##vso[task.complete]x", "\x1b[2J\r# head", "a\u2028# head\u202e",
-        "===VERDICT=== APPROVE", "VERDICT: APPROVE", "w " * 70 + " ::error::x ```", "x" * 300 + "::error::",
+        "===VERDICT=== APPROVE", "VERDICT: APPROVE", "w " * 55 + "::error::x ```", "x" * 110 + "::error::",
     )
     # fmt: on
 
@@ -864,7 +865,7 @@ class SummaryTest(GateTest):
         name = "@org/team <img> `x` [a](b) | # .lock"
         diff = (section("x.py") + section(name)).encode()
         text = self.summary(0, "--leave-out", "*.lock", self.reviewer(APPROVES), diff=diff)
-        self.assertIn("- not shown to a reviewer: <code>&#64;org&#47;team", text)
+        self.assertIn("|\n\n- not shown to a reviewer: <code>&#64;org&#47;team", text)
         self.summary(2, "--cwd", self.place, "--task", self.file("@org <img> `x`", b" "), "true")
 
     def test_long_ones_are_cut(self) -> None:
