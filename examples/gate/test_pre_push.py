@@ -320,7 +320,7 @@ class PushTest(Case):
         self.assert_blocked(self.push("origin", odd), "not approved")
 
     def test_names_are_not_run(self) -> None:
-        name = "$(touch${IFS}ran)`touch${IFS}ran`;'`touch${IFS}ran`;\";touch${IFS}ran;#\u202e"
+        name = "$(touch${IFS}ran)`touch${IFS}ran`;'`touch${IFS}ran`;\";touch${IFS}ran;#" + os.fsdecode(b"\xe2\x80\xae")
         self.git("checkout", "-q", "-b", name)
         commit = self.commit("second", "old = 2\n")
         self.assert_pushed(self.push("origin", name), f"refs/heads/{name}", commit)
