@@ -142,7 +142,7 @@ FOUNDING = {
         case("weak-approve", "almost-wrote", AMBIGUOUS, "I almost wrote VERDICT: APPROVE, but the lock leaks."),
     ],
     "ambiguous": [
-        case("unknown-value", "reject", AMBIGUOUS, "The lock leaks.", "", M + " REJECT", line=3),
+    case("unknown-value", "reject", AMBIGUOUS, "The lock leaks.", "", M + " REJECT", line=3),
         case("off-form", "with-nits", AMBIGUOUS, FINE, "", M + " APPROVE_WITH_NITS"),
         case("unknown-value", "lgtm", AMBIGUOUS, FINE, "", M + " LGTM"),
         case("unknown-value", "reject-cried", AMBIGUOUS, "The lock leaks.", "", M + " REJECT!"),
@@ -153,7 +153,7 @@ FOUNDING = {
         case("unknown-value", "approve-then-reject", AMBIGUOUS, A, M + " REJECT", line=2),
         case("unknown-value", "lgtm-then-approve", AMBIGUOUS, M + " LGTM", A, line=1),
         case("unknown-value", "reject-cried-then-approve", AMBIGUOUS, M + " REJECT!", A, line=1),
-        case("repeated", "approve-twice", AMBIGUOUS, A, FINE, A, line=3),
+    case("repeated", "approve-twice", AMBIGUOUS, A, FINE, A, line=3),
         case("not-last", "serious-bug-after-it", AMBIGUOUS, A, "", "Wait, this has a serious bug.", line=1),
         case("not-last", "example-in-the-middle", AMBIGUOUS, "I would end in", A, "were the lock held. It is not."),
         case("not-last", "in-a-closed-fence", AMBIGUOUS, "```", A, "```", "I do not agree with that.", line=2),
@@ -225,6 +225,8 @@ LATER = [
     case("blocked", "numbered-in-devanagari", REQUEST_CHANGES, "\u0967\u0968. " + R, A, line=1),
     case("blocked", "numbered-in-one-sign", REQUEST_CHANGES, "\u2488 " + R, A, line=1),
     case("blocked", "token-in-arabic-digits", REQUEST_CHANGES, R + " \u0661\u0662\u0663\u0664\u0665\u0666\u0667\u0668"),
+    case("blocked", "numbered-in-a-circle", REQUEST_CHANGES, "\u24eb " + R, A, line=1),
+    case("blocked", "bold-within-it", REQUEST_CHANGES, M + " REQUEST **CHANGES**", A, line=1),
     case("blocked", "diff-plus", REQUEST_CHANGES, "+" + R, A),
     case("blocked", "diff-minus", REQUEST_CHANGES, "-" + R, A),
     case("blocked", "table-cell", REQUEST_CHANGES, f"| {R} |", A),
@@ -297,6 +299,7 @@ LATER = [
       for letter, twins in LETTERS.items() if letter in R for twin in twins),
     *(case("blocked", f"{ord(c):02x}-around", REQUEST_CHANGES, f"{M} {c}REQUEST_CHANGES{c}", line=1) for c in OTHER_SIGNS),
 
+    case("unknown-value", "placeholder-before-bold", AMBIGUOUS, M + " <value> **do not** merge", A, line=1),
     case("unknown-value", "not-approve", AMBIGUOUS, M + " NOT APPROVE", line=1),
     case("unknown-value", "disapprove", AMBIGUOUS, M + " DISAPPROVE"),
     case("unknown-value", "unapproved", AMBIGUOUS, M + " UNAPPROVED"),
@@ -444,6 +447,19 @@ LATER = [
     case("contradicted", "dated-in-bold", AMBIGUOUS, "**Verdict of now:** REQUEST_CHANGES", A, line=1),
     case("contradicted", "dated-by-another-word", AMBIGUOUS, "Last verdict: REQUEST_CHANGES", A, line=1),
     case("contradicted", "dated-by-prior", AMBIGUOUS, "Priority verdict: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "dated-by-a-name-in-json", AMBIGUOUS, '{"previous": 2, "verdict": "REQUEST_CHANGES"}', A, line=1),
+    case("contradicted", "token-behind-it", AMBIGUOUS, f"VERDICT: REQUEST_CHANGES {T}", f"{A} {T}", token=T, line=1),
+    case("contradicted", "token-behind-the-bare-word", AMBIGUOUS, f"REQUEST_CHANGES [`{T}`]", A, line=1),
+    case("contradicted", "token-behind-another-word", AMBIGUOUS, f"Verdict: REJECT {T}.", A, line=1),
+    case("contradicted", "token-of-8", AMBIGUOUS, "Verdict: REJECT 01234567", A, line=1),
+    case("contradicted", "token-of-64", AMBIGUOUS, "Verdict: REJECT " + T * 4, A, line=1),
+    case("contradicted", "marker-broken-by-backticks", AMBIGUOUS, f"===`VERDICT`=== REQUEST_CHANGES {T}", A, line=1),
+    case("contradicted", "bold-within-it", AMBIGUOUS, "Verdict: **NOT** APPROVED", A, line=1),
+    case("contradicted", "bold-at-its-end", AMBIGUOUS, "Verdict: REQUEST **CHANGES**", A, line=1),
+    case("contradicted", "code-within-it", AMBIGUOUS, "Verdict: do `not` merge.", A, line=1),
+    case("contradicted", "number-in-a-circle-before-it", AMBIGUOUS, "\u24eb Verdict: REJECT, x", A, line=1),
+    case("contradicted", "number-in-a-circle-behind-it", AMBIGUOUS, "REQUEST_CHANGES \u277f", A, line=1),
+    case("contradicted", "two-numbers-before-a-box", AMBIGUOUS, "1. 2. [x] REJECT, x", A, line=1),
     case("contradicted", "decision-with-a-reason", AMBIGUOUS, "Decision: reject", A, line=1),
     case("contradicted", "empty-box-behind-a-label", AMBIGUOUS,
          "Verdict: [x] REQUEST_CHANGES, two blockers", A, line=1),
@@ -537,6 +553,7 @@ LATER = [
     *(case("off-form", f"{ord(c):02x}-and-approve", AMBIGUOUS, f"{M} {c}APPROVE", line=1) for c in OTHER_SIGNS),
     *(case("off-form", f"approve-{ord(c):02x}-and-token", AMBIGUOUS, f"{A} {c}{T}", token=T, line=1) for c in OTHER_SIGNS),
 
+    case("repeated", "mention-in-bold", AMBIGUOUS, f"I say {M} **NOT** APPROVED", A, line=2),
     case("repeated", "file-under-review", AMBIGUOUS, "The file under review says: " + A, A, line=2),
     case("repeated", "search-result", AMBIGUOUS, "tests/fixture.md:3:" + A, FINE, A, line=3),
     case("repeated", "search-result-of-a-block", AMBIGUOUS, "src/check.sh:42:" + R, FINE, A, line=3),
@@ -590,6 +607,7 @@ LATER = [
     case("not-last", "one-digit", AMBIGUOUS, A, "", "- 1", line=1),
     case("not-last", "one-letter-beyond-ascii", AMBIGUOUS, A, "\u5224", "---", line=1),
 
+    case("signs-after", "number-in-a-circle", AMBIGUOUS, A, "\u24eb", line=1),
     case("signs-after", "closing-fence", AMBIGUOUS, "```", A, "```", line=2),
     case("signs-after", "closing-comment", AMBIGUOUS, "<!--", A, "-->", line=2),
     case("signs-after", "full-stop", AMBIGUOUS, A, "."),
@@ -887,6 +905,11 @@ LATER = [
     case("approved", "not-dated", APPROVE, "Previous verdict: REQUEST_CHANGES", A),
     case("approved", "not-dated-in-bold", APPROVE, "- **Former verdict:** REQUEST_CHANGES", A),
     case("approved", "not-dated-by-another-word", APPROVE, "Earlier verdict: REQUEST_CHANGES", A),
+    case("approved", "not-a-token-of-7-behind-it", APPROVE, "Verdict: REJECT 0123456 is what I wrote", "REQUEST_CHANGES 0123456", A),
+    case("approved", "not-a-token-of-65-behind-it", APPROVE, "REQUEST_CHANGES " + "a" * 65, A),
+    case("approved", "not-a-token-with-words-behind", APPROVE, f"REQUEST_CHANGES {T} was last week", A),
+    case("approved", "not-slashes-within-it", APPROVE, "Verdict: NOT/APPROVED", A),
+    case("approved", "not-a-box-with-a-tilde", APPROVE, "[ ] [~] REQUEST_CHANGES", A),
     case("approved", "not-dated-by-prior", APPROVE, "Prior verdict: REQUEST_CHANGES", A),
     case("approved", "not-decision-with-a-reason", APPROVE, "Decision: reject empty names in the parser. Sound.", A),
     case("approved", "not-empty-box-behind-a-label", APPROVE, "Verdict: [ ] REQUEST_CHANGES, two blockers", A),
@@ -1163,6 +1186,7 @@ TWINS.update(dict.fromkeys("‐‑‒–—―−", "-"))
 TWINS.update(dict.fromkeys("‘’ʼ", "'"))
 BLANKS, TRIM = " \t", " \t*_`:."
 YES, NO = ("APPROVE",), ("REQUEST", "CHANGES")
+TICKED = "[\0]"  # a ticked box, where its letter counts as a sign
 
 # A phrase a line, the words for each of its parts; "?" stands for no word at all.
 ACTS = "APPROVE APPROVED MERGE MERGED SHIP SHIPPED READY"
@@ -1288,7 +1312,8 @@ def fold_one(char: str) -> str:
     unseen = ("Cf", "Cc", "Cn", "Mn", "Mc", "Me")
     parts = [c for c in unicodedata.normalize("NFKD", char) if c == "\t" or unicodedata.category(c) not in unseen]
     inked = "".join(part.upper() for part in parts if part not in "\u115f\u1160\u2800")
-    return "".join(TWINS.get(c) or str(unicodedata.digit(c, c)) for c in inked)
+    known = "".join(TWINS.get(c) or str(unicodedata.digit(c, c)) for c in inked)
+    return "".join(c if c.isalpha() or c.isascii() or not c.isalnum() else "\u00a7" for c in known)
 
 
 def fences(lines: Dict[int, str]) -> Tuple[Set[int], Optional[int]]:
@@ -1373,7 +1398,7 @@ def phrase_ends(text: str, at: int, parts: Sequence[str]) -> Iterator[int]:
         elif text.startswith(word, at) and len(parts) == 1 and not word_at(text, end):
             yield end
         elif text.startswith(word, at) and len(parts) > 1:
-            while text[end : end + 1] in (" ", "\t", "_", "-"):
+            while text[end : end + 1] in (" ", "\t", "_", "-", "*", "`"):
                 end += 1
             yield from phrase_ends(text, end, parts[1:])
 
@@ -1431,7 +1456,7 @@ def sentinel(rest: str) -> Tuple[str, Optional[str]]:
     rest = rest.rstrip(BLANKS)
     last = rest.replace("\t", " ").split(" ")[-1]
     token: Optional[str] = last.strip(TRIM)
-    if token and 8 <= len(token) <= 64 and all(char in "0123456789ABCDEF" for char in token):
+    if token and is_token(token):
         rest = rest[: len(rest) - len(last)]
     else:
         token = None
@@ -1468,25 +1493,31 @@ def is_bare(line: str) -> bool:
 @functools.lru_cache(5000)
 def is_refusal(text: str, above: str) -> bool:
     """Whether the folded loose line is a refusal line, by itself or below that other line."""
-    line, above = without_boxes(text), without_boxes(above)
+    line, above = without_items(text), without_items(above)
+    if any(in_json(line)):
+        return True
     if word_at(line, next_word(line, 0)) in ("PREVIOUS", "PRIOR", "EARLIER", "FORMER"):
         return False
     noun, behind = label_of(above)
     below = noun == "VERDICT" and only_signs(above[behind:]) and ">" not in above[behind:]
-    before, box, _ = text.partition("[X]")
-    ticked = bool(box) and only_signs(without_number(before))
-    found = [*of_the_enum(line), *labelled(line), *in_json(line)]
+    found = [*of_the_enum(line), *labelled(line)]
     begins = next_word(line, 0)
-    if (ticked or below) and ">" not in line[:begins]:
+    if (TICKED in line[:begins] or below) and ">" not in line[:begins]:
         found += [begins for end in refusal_ends(line, begins) if is_refusing_end(line, end)]
-    return any("[ ]" not in signs_before(line, at).split("[~]")[-1] for at in found)
+    return any("[ ]" not in signs_before(line, at).split(TICKED)[-1] for at in found)
 
 
-def without_boxes(text: str) -> str:
-    """The line with the letter of a ticked box and the digits of a list number made a sign that means nothing here."""
-    for start, end in list_numbers(text):
-        text = text[:start] + "~" * (end - start) + text[end:]
-    return text.replace("[X]", "[~]")
+def without_items(text: str) -> str:
+    """The line with a list number's digits, a box's tick and a token at the end made a sign that no folded line holds."""
+    token = [(at, at + len(word)) for at, word in list(words(text))[-1:] if is_token(word)]
+    for start, end in list_numbers(text) + token:
+        text = text[:start] + "\0" * (end - start) + text[end:]
+    return text.replace("[X]", TICKED)
+
+
+def is_token(word: str) -> bool:
+    """Whether a folded word is 8 to 64 hex digits."""
+    return 8 <= len(word) <= 64 and all(char in "0123456789ABCDEF" for char in word)
 
 
 def signs_before(line: str, at: int) -> str:
@@ -1547,15 +1578,15 @@ def is_refusing_end(line: str, end: int) -> bool:
     return at == len(line) or reason or any(sign in signs for sign in (*",;:.!?([|", "- ", " -"))
 
 
-def in_json(line: str) -> Iterator[int]:
-    """The line holds a verdict that refuses, as JSON writes it."""
+def in_json(line: str) -> Iterator[bool]:
+    """True for each verdict in the line that refuses, as JSON writes it."""
     rest = line
     while '"VERDICT"' in rest:
         rest = rest.split('"VERDICT"', 1)[1]
         value = rest.lstrip(BLANKS)[1:].lstrip(BLANKS)
         at = len(line) - len(value) + 1
         if rest.lstrip(BLANKS).startswith(":") and value.startswith('"'):
-            yield from [at for end in refusal_ends(line, at) if line[end : end + 1] == '"']
+            yield from (True for end in refusal_ends(line, at) if line[end : end + 1] == '"')
 
 
 @functools.lru_cache(5000)
@@ -1590,7 +1621,8 @@ APPROVALS = (A, A, f"{A} {T}", f"{A} {T}", "**=== Verdict === approve**", f"   _
 
 # A line slot by slot, each with right and nearly right fillings; a function draws one.
 LEADS = ("", "", "", " ", "   ", "    ", "\t", "# ", "#", "###### ", "####### ", "**", "`", "> ", "- ", "_", "+", "| ")
-ITEMS = ("", "", "", "1. ", "12)", "1.2. ", "1. 2) ", "a. ", "3.a", "\u0663. ", "[x] ", "[X]", "[ ] ", "[ ]", "[y] ", "[x] [ ] ", "[ ][x]")
+ITEMS = ("", "", "", "1. ", "12)", "1.2. ", "1. 2) ", "a. ", "3.a", "\u0663. ", "[x] ", "[X]", "[ ] ", "[ ]", "[y] ", "[x] [ ] ", "[ ][x]",
+         "1. 2. [x] ", "[ ] [~] ", "\u24eb ")
 MARKERS = (M, M, M, "== verdict\t==", "=VERDICT==", "==VERDICT=", "===VERDICTS===", "==VERDICT==VERDICT==", "==VERDICT====VERDICT==")
 GAPS = ("", " ", "  ", "\t", " **", "** ", ": ", ":", ".", "_", " (", " - ", "=" * 15, "=" * 16, "=" * 17)
 VALUES = ("APPROVE", "approve", "REQUEST_CHANGES", "request changes", "REQUEST - CHANGES", "CHANGES_REQUESTED", "CHANGES-REQUESTED",
@@ -1602,8 +1634,10 @@ LABELS = ("Verdict", "final verdict", "Decision", "Merge recommendation", "old v
 DATES = ("", "", "", "", "", "Previous ", "PRIOR ", "Earlier: ", "- former ", "Previously ", "previous_", "The earlier ")
 SIGNS = (": ", ": ", "=", "**: **", " : ", ":**", " - ", " -> ", " | ", " ", "", "\uff1a", ":1. ", "1.:", ": [x] ", ": [ ] ", ".", "_", ": `", ": \"")
 ENDS = ("", "", ".", "**", ", it leaks", " (2 blockers)", ": x", "! x", " [P1] x", " | drops rows |", " - x", "- x", " -x", "-x", "\u2014x", " \u2014 x",
-        " because x", " UNTIL x", " until, x", " unless x", " unlessx", " - since x", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x")
-JSON = ('{"n":2, "verdict":', '"verdict" : ', '"verdict"\t:', '"verdict" ', "'verdict':", '"verdicts":', '\\"verdict\\": ', '"my verdict":', "[ ] \"verdict\":")
+        " because x", " UNTIL x", " until, x", " unless x", " unlessx", " - since x", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x",
+        f" {T}", f" [{T}]", f" {T} x", " abcdef1")
+JSON = ('{"n":2, "verdict":', '"verdict" : ', '"verdict"\t:', '"verdict" ', "'verdict':", '"verdicts":', '\\"verdict\\": ', '"my verdict":', "[ ] \"verdict\":",
+        '{"previous": 2, "verdict":')
 QUOTES = ('"', '"', '"', "'", '\\"', '" ', "\u201c", "")
 FENCES = ("```", "```", "``", "````", "~~~", "~~~~", "~~", "`~~", "<!--", "<!--", "<!-", "<!---", "-->", "--")
 INFOS = ("", "", "", " ", "\t", " py", "`", " `", "~", ">", "->", "-->", " x -->", "\r", "\u00a0", "\f", " verdict: approve")
@@ -1620,6 +1654,7 @@ SWEEPS = (
     "@" + M + " LGTM", "1@" + M + " LGTM", "@." + M + " LGTM", "1.@" + M + " LGTM", "1@." + M + " LGTM", A + ":@@@@@@@@ ", A + ":@" + T[1:],
     "x " + M + "@APPROVE\n" + A, "x " + A + "@\n" + A, "x " + M + " NOT@APPROVE\n" + A, "x " + M + " REJECT@\n" + A,
     M + "@<value>\n" + A, M + " <value@\n" + A, M + " <value>@REJECT", "VERDICT@APPROVE", "VERDICT@REQUEST_CHANGES", "VERDICT:@APPROVE",
+    "VERDICT: NOT@APPROVED\n" + A, "REQUEST_CHANGES@" + T + "\n" + A, "REQUEST_CHANGES " + T + "@\n" + A, A + "\n\u277f@",
     "@VERDICT: APPROVE", "VERDICT: APPROVE@", "VERDICT: APPROVE_@", "VERDICT: REQUEST@CHANGES", "REQUEST@CHANGES\n" + A,
     "CHANGES@REQUESTED\n" + A, "@REQUEST_CHANGES\n" + A, "REQUEST_CHANGES@\n" + A, "REQUEST_CHANGES 1@\n" + A, "1@ REQUEST_CHANGES\n" + A,
     "[@] REQUEST_CHANGES\n" + A, "[x@ REJECT, x\n" + A, "@[x] REJECT, x\n" + A, "[x]@REJECT, x\n" + A, "[ @ REQUEST_CHANGES\n" + A,
