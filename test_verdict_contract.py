@@ -2846,6 +2846,12 @@ class CommandTest(Scratch):
 
     # The parser as a command
 
+    def test_python_that_would_go_on_with_a_prompt(self) -> None:
+        (self.folder / "r").write_text(R, encoding="utf-8")
+        for options, env in (["-i"], clean_environment()), ([], clean_environment(PYTHONINSPECT="1")):
+            ran = process(*PYTHON, *options, HERE / "verdict_check.py", "r", cwd=self.folder, env=env)
+            self.assertEqual((3, b"VERDICT: REQUEST_CHANGES", b""), (ran.returncode, ran.stdout.strip(), ran.stderr))
+
     def test_the_parser_prints_its_rule(self) -> None:
         for arguments, wanted in (
             ((), re.escape(prompt_rule())),
