@@ -3174,7 +3174,7 @@ def parse_options(name: str) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--rules", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("-k", default="", help=argparse.SUPPRESS)
-    parser.add_argument("--part", help=argparse.SUPPRESS)
+    parser.add_argument("--part", choices=[part.name for part in PARTS], help=argparse.SUPPRESS)
     parser.add_argument("--report", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -3222,6 +3222,8 @@ def side_by_side(
                 yield child.part, time.monotonic() - child.began, tally_of(child)
             time.sleep(0.01)
     finally:
+        if running:
+            set_signals(signal.SIG_IGN)  # whoever presses Ctrl-C again must not stop the parts from being ended
         for child in running:
             end(child)
 
@@ -3320,10 +3322,18 @@ def counted(number: int, what: str) -> str:
 
 
 def end_by_signals() -> None:
-    """Let SIGTERM and SIGHUP end a run as Ctrl-C does, so that nothing that it started goes on."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # a shell starts what runs in the background with SIGINT ignored
+    """Let other signals end a run as Ctrl-C does, so that nothing that it started goes on."""
+    nohup = hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    set_signals(signal.default_int_handler)  # SIGINT too: a shell has it ignored by what runs in the background
+    if nohup:  # it does nothing here, but is not ignored by what is started: tests send it
+        signal.signal(signal.SIGHUP, lambda *_: None)
+
+
+def set_signals(handler: Any) -> None:
+    """Have the signals that end a run handled in one way, as far as they exist here."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+            signal.signal(getattr(signal, name), handler)
 
 
 def run_this_file() -> int:
