@@ -39,13 +39,16 @@ from typing import (
     Callable,
     Counter,
     Dict,
+    Generator,
     Iterable,
     Iterator,
     List,
     NamedTuple,
+    NoReturn,
     Optional,
     Sequence,
     Set,
+    TextIO,
     Tuple,
     Type,
     Union,
@@ -3152,7 +3155,7 @@ def guarded(run: Callable[[], int]) -> int:
     try:
         return run()
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        put("interrupted", sys.stderr)
         return 130
 
 
@@ -3166,17 +3169,28 @@ def closed(path: Path, tally: Tally, options: argparse.Namespace) -> int:
     return 1 if tally.failed or not tally.tests else 0
 
 
+class Options(argparse.ArgumentParser):
+    """The command line of a file of tests, which says what is wrong with it in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        put(f"{self.prog}: {message} (--help shows the usage)", sys.stderr)
+        sys.exit(2)
+
+
 def parse_options(name: str) -> argparse.Namespace:
-    """The command line of a file of tests. The last two are for the process of a part."""
-    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=TEST_USAGE.format(name=name), add_help=False)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
-    parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--rules", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("-k", default="", help=argparse.SUPPRESS)
-    parser.add_argument("--part", choices=[part.name for part in PARTS], help=argparse.SUPPRESS)
-    parser.add_argument("--report", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    """The options of a file of tests. The last two are for the process of a part."""
+    parser = Options(prog=name, add_help=False)
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rules", action="store_true")
+    parser.add_argument("-k", default="")
+    parser.add_argument("--part", choices=[part.name for part in PARTS])
+    parser.add_argument("--report")
+    options = parser.parse_args()
+    if options.help:
+        put(TEST_USAGE.format(name=name).rstrip())
+        sys.exit(0)
+    return options
 
 
 def run_part(options: argparse.Namespace) -> int:
@@ -3197,9 +3211,8 @@ def run_everything(options: argparse.Namespace) -> int:
     parts = [part for part in PARTS if not options.quick or part.name in QUICK]
     parts[1:1] = [] if options.quick else example_parts()
     tallies: List[Tally] = []
-    with own_folder() as folder:
-        first, others = (side_by_side(some, folder, options) for some in (parts[:1], parts[1:]))
-        for part, seconds, tally in itertools.chain(first, others):
+    with own_folder() as folder, contextlib.closing(in_order(parts, folder, options)) as ended:
+        for part, seconds, tally in ended:
             tallies.append(tally)
             if tally.tests:
                 show_part(part, seconds, tally)
@@ -3207,9 +3220,17 @@ def run_everything(options: argparse.Namespace) -> int:
     return show_end(tallies, options.k, time.monotonic() - began)
 
 
+def in_order(
+    parts: Sequence[Part], folder: Path, options: argparse.Namespace
+) -> Generator[Tuple[Part, float, Tally], None, None]:
+    """Run the first part, and then the others side by side; gives each as it ends."""
+    yield from side_by_side(parts[:1], folder, options)
+    yield from side_by_side(parts[1:], folder, options)
+
+
 def side_by_side(
     parts: Sequence[Part], folder: Path, options: argparse.Namespace
-) -> Iterator[Tuple[Part, float, Tally]]:
+) -> Generator[Tuple[Part, float, Tally], None, None]:
     """Run each part as a process, as many at once as there are processors; gives each as it ends."""
     waiting = list(parts)
     running: List[Child] = []
@@ -3281,20 +3302,34 @@ def tally_of(child: Child) -> Tally:
 # --- What is printed ------------------------------------------------------------------------------
 
 
+def put(text: str, *streams: Optional[TextIO]) -> None:
+    """Print to stdout or another stream, if it is open. A run whose stdout takes nothing ends in status 1."""
+    stream = (*streams, sys.stdout)[0]
+    if stream is None:  # print would take stdout
+        return
+    try:
+        print(text, file=stream, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what is left would fail once more, at shutdown
+        if stream is sys.stdout:
+            put(f"standard output: {error.strerror}", sys.stderr)
+            sys.exit(1)
+
+
 def show_part(part: Part, seconds: float, tally: Tally) -> None:
     """The line of a part; beside its tests, what they tried."""
     what = "rows" if part.name == "contract" else "tests"
     more = [f"{count:,} {name}" for name, count in sorted(tally.counted.items()) if name.endswith("reports")]
     troubles = [f"{len(tally.failed)} FAILED"] if tally.failed else []
     amount = f"{tally.tests - sum(tally.skipped.values()):,} {what}"
-    print(f"{part.name:<36}{amount:>12}{seconds:8.1f} s  {', '.join(troubles + more)}".rstrip(), flush=True)
+    put(f"{part.name:<36}{amount:>12}{seconds:8.1f} s  {', '.join(troubles + more)}".rstrip())
 
 
 def show_failures(part: Part, tally: Tally) -> None:
     """What failed, what it printed, and how to run it alone."""
     for name, text in tally.failed:
         alone = f"python3 {shlex.quote(os.path.relpath(part.path))} -k {shlex.quote(name)}"
-        print(f"{'-' * 100}\nFAILED {name}\n{text.rstrip()}\nalone: {alone}\n", flush=True)
+        put(f"{'-' * 100}\nFAILED {name}\n{text.rstrip()}\nalone: {alone}\n")
 
 
 def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = None) -> int:
@@ -3303,16 +3338,16 @@ def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = 
     for tally in tallies:
         reasons.update(tally.skipped)
     for reason, count in sorted(reasons.items()):
-        print(f"{reason}: {counted(count, 'tests')} not run")
+        put(f"{reason}: {counted(count, 'tests')} not run")
     passed, failed = sum(tally.passed for tally in tallies), sum(len(tally.failed) for tally in tallies)
     skipped = sum(reasons.values())
     if not passed + failed + skipped:
-        print(f"no test has {pattern} in its name", file=sys.stderr)
+        put(f"no test has {pattern} in its name", sys.stderr)
         return 1
     rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if not pattern else "chosen"
     took = f", {seconds:.0f} s" if seconds is not None else ""
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    print(f"{'FAILED' if failed else 'OK'} - {rows}, {counted(passed, 'tests')} in all{took}", flush=True)
+    put(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    put(f"{'FAILED' if failed else 'OK'} - {rows}, {counted(passed, 'tests')} in all{took}")
     return 1 if failed else 0
 
 
@@ -3340,7 +3375,7 @@ def run_this_file() -> int:
     """The command line of this file."""
     options = parse_options(Path(__file__).name)
     if options.rules:
-        print(rule_table())
+        put(rule_table())
         return 0
     return run_part(options) if options.part else run_everything(options)
 
