@@ -3295,6 +3295,7 @@ def tally_of(child: Child) -> Tally:
         passed, failed, skipped, counts = json.loads((child.folder / "report").read_text(encoding="utf-8"))
         return Tally(passed, [(name, text) for name, text in failed], skipped, counts)
     except (OSError, ValueError):
+        end(child)  # what it has started
         output = (child.folder / "output").read_text(encoding="utf-8", errors="replace")
         return Tally(0, [(child.part.name, f"ended with status {child.process.returncode}\n{output}")], {}, {})
 
@@ -3328,8 +3329,10 @@ def show_part(part: Part, seconds: float, tally: Tally) -> None:
 def show_failures(part: Part, tally: Tally) -> None:
     """What failed, what it printed, and how to run it alone."""
     for name, text in tally.failed:
-        alone = f"python3 {shlex.quote(os.path.relpath(part.path))} -k {shlex.quote(name)}"
-        put(f"{'-' * 100}\nFAILED {name}\n{text.rstrip()}\nalone: {alone}\n")
+        alone = ["python3", os.path.relpath(part.path), "-k", name]
+        if name == part.name:  # all of it failed
+            alone[2:] = ["--part", part.name] if part.classes else []
+        put(f"{'-' * 100}\nFAILED {name}\n{text.rstrip()}\nalone: {' '.join(map(shlex.quote, alone))}\n")
 
 
 def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = None) -> int:
