@@ -2929,6 +2929,12 @@ class DocumentTest(Scratch):
         text = README.read_text(encoding="utf-8")
         self.assertEqual([], [rule.id for rule in RULES if not re.search(rf"(?<![\w-]){rule.id}(?![\w-])", text)])
 
+    def test_every_program_loads_its_modules_in_the_same_way(self) -> None:
+        programs = [HERE / "verdict_check.py", *(HERE / "examples").glob("*/*.py")]
+        texts = [path.read_text(encoding="utf-8") for path in programs if not path.name.startswith("test_")]
+        copies = [re.findall(r"^def provide\(.*?(?=\n\n\n)", text, re.MULTILINE | re.DOTALL) for text in texts]
+        self.assertEqual(1, len({copy for found in copies for copy in found}))
+
     def test_git_is_started_by_one_helper(self) -> None:
         for path in [Path(__file__), *(HERE / "examples").glob("*/test_*.py")]:
             calls = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call)]

@@ -42,6 +42,8 @@ exit status
 
 The report is untrusted text: no part of it is printed, only rule ids, line numbers, fixed words and the path."""
 
+UNREADABLE, USAGE_ERROR, INTERRUPTED = 1, 2, 130  # exit statuses, beside those of verdict_contract.exit_code
+
 _HERE = os.path.dirname(os.path.realpath(__file__))
 
 
@@ -68,9 +70,10 @@ except (Exception, SystemExit) as _error:
     _reason = f"verdict_contract.py cannot be loaded: {type(_error).__name__}: {_error}"
     if __name__ != "__main__":
         raise ImportError(_reason) from _error
-    sys.exit(f"{PROGRAM}: {ascii(_reason)[1:-1]}")  # which is status 1
+    with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
+        os.write(2, f"{PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
+    sys.exit(UNREADABLE)
 
-UNREADABLE, USAGE_ERROR, INTERRUPTED = 1, 2, 130  # exit statuses, beside those of verdict_contract.exit_code
 LIMIT = 64 << 20  # bytes of a file; more is no report, and an endless one would fill the memory
 
 

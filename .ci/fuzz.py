@@ -1,6 +1,6 @@
 """Throw damaged texts at whatever reads text from a model, and check what must hold for every text.
 
-    python3 .ci/fuzz.py [--seconds N] [--target NAME] [--seed N]
+    python3 .ci/fuzz.py [--seconds N | --all] [--target NAME] [--seed N]
 
 Targets: `report` (read_verdict: the statements of test_verdict_contract.py, the second reading among them), `bytes`
 (the command: decoding, exit status, output), `guard` (prompt_guard.py) and `message` (final_message.py). With atheris,
@@ -271,6 +271,7 @@ def main() -> int:
     """Run the targets that were asked for, two at once. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=50, help="for each target; two run at once (default 50)")
+    parser.add_argument("--all", dest="seconds", action="store_const", const=300, help="five minutes each, once a week")
     parser.add_argument("--target", choices=TARGETS, action="append", help="only this one")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000, help="to start at the same place again")
     parser.add_argument("--alone", choices=TARGETS, help=argparse.SUPPRESS)

@@ -1,6 +1,6 @@
 """The parser against the second reading in test_verdict_contract.py, on many more reports than the tests have time for.
 
-    python3 .ci/model.py [--seconds N] [--seed N]
+    python3 .ci/model.py [--seconds N | --all] [--seed N]
 
 Every second report is the next of all short ones over the generator's lines, the others are random ones. Each is read
 in both ways, without a token and with one, and the rule, the line and the approving rule by itself are compared.
@@ -100,6 +100,7 @@ def main() -> int:
     """Share the work between the processes, add up, print."""
     parser = argparse.ArgumentParser(description="Compare the parser with the second reading.")
     parser.add_argument("--seconds", type=float, default=150, help="in all (default 150)")
+    parser.add_argument("--all", dest="seconds", action="store_const", const=600, help="for ten minutes, once a week")
     parser.add_argument("--seed", type=int, default=1, help="of the random reports")
     options = parser.parse_args()
     jobs = [Job(share, options.seconds, options.seed) for share in range(PROCESSES)]

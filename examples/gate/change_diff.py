@@ -68,7 +68,9 @@ try:
 except (Exception, SystemExit) as _error:
     if __name__ != "__main__":
         raise ImportError(str(_error)) from _error
-    sys.exit(f"{PROGRAM}: {ascii(str(_error))[1:-1]}")  # which is status 1
+    with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
+        os.write(2, f"{PROGRAM}: {ascii(str(_error))[1:-1]}\n".encode())
+    sys.exit(1)
 
 NOTHING = 5
 

@@ -21,6 +21,7 @@ from verdict_contract import diff_token
 
 TOOL = HERE / "change_diff.py"
 WHO = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+E_ACUTE = os.fsdecode(b"\xc3\xa9")  # in any locale
 HOSTILE = "\x1b]0;owned\x07::add-mask::a"
 
 # Settings that change what `git diff` or `git diff-tree` writes, or what it runs.
@@ -162,7 +163,7 @@ class DiffTest(Case):
         self.assertRegex(diff, rb"\nindex 0+\.\.[0-9a-f]{40}\nBinary files /dev/null and b/a\.bin differ\n\Z")
 
     def test_names_that_are_quoted_and_modes(self) -> None:
-        self.commit({"\u00e9 b.py": "x\n"})
+        self.commit({f"{E_ACUTE} b.py": "x\n"})
         (self.clone / "a.py").chmod(0o755)
         diff = self.diff(self.first, self.commit({}))
         self.assertIn(b'\n+++ "b/\\303\\251 b.py"', diff)
@@ -185,7 +186,7 @@ class PlainTest(Case):
         self.first = self.commit({"long.py": "\n".join(lines), "a.py": "old = 1\n" * 9})
         lines[9] = lines[18] = "c = 1"
         self.git("mv", "a.py", "z.py")
-        self.second = self.commit({"long.py": "\n".join(lines), "below/\u00e9.py": "a\n"})
+        self.second = self.commit({"long.py": "\n".join(lines), f"below/{E_ACUTE}.py": "a\n"})
         self.plain = self.diff(self.first, self.second)
 
     def test_plain_is_as_it_should_be(self) -> None:

@@ -320,7 +320,7 @@ class PushTest(Case):
         self.assert_blocked(self.push("origin", odd), "not approved")
 
     def test_names_are_not_run(self) -> None:
-        name = "$(touch${IFS}ran)`touch${IFS}ran`;'`touch${IFS}ran`;\";touch${IFS}ran;#\u202e"
+        name = "$(touch${IFS}ran)`touch${IFS}ran`;'`touch${IFS}ran`;\";touch${IFS}ran;#" + os.fsdecode(b"\xe2\x80\xae")
         self.git("checkout", "-q", "-b", name)
         commit = self.commit("second", "old = 2\n")
         self.assert_pushed(self.push("origin", name), f"refs/heads/{name}", commit)
@@ -364,6 +364,11 @@ class PushTest(Case):
             "update-ref", "refs/heads/main", first or "", cwd=self.remote
         )  # here, origin/main still has the commit
         self.assert_blocked(self.push("origin", f"{bad}:refs/heads/new"), r"refs/heads/new: not approved \(status 3\)")
+
+    def test_a_branch_whose_name_ends_in_head_is_not_the_default_branch(self) -> None:
+        bad = self.commit("bad", "BUG\n")
+        self.git("push", "-q", "--no-verify", "origin", f"{bad}:refs/heads/x/HEAD")
+        self.assert_blocked(self.push("origin", "main:new"), r"refs/heads/new: not approved \(status 3\)")
 
     def test_a_default_branch_whose_tip_is_not_here_blocks(self) -> None:
         other = os.path.join(self.root, "other")
@@ -601,6 +606,10 @@ class DiffTest(Case):
         self.git("replace", bad, harmless)
         self.git("replace", self.git("rev-parse", f"{bad}:a.py"), self.git("rev-parse", f"{harmless}:a.py"))
         self.assert_blocked(self.push("origin", "main"), r"not approved \(status 3\)")
+        for name, commit in (("marked", bad), ("other", harmless)):
+            self.git("tag", "-a", "-m", "x", name, commit)
+        self.git("replace", "marked", "other")
+        self.assert_blocked(self.push("origin", "marked"), r"not approved \(status 3\)")
 
     def test_an_object_that_is_missing(self) -> None:
         self.commit("second", "one\n", "b.py")
@@ -954,7 +963,8 @@ class PathTest(Case):
 
     def test_relative_and_empty_entries(self) -> None:
         self.plant("clone")
-        self.check("", ".", "./", "../clone")
+        self.plant("beside")
+        self.check("", ".", "./", "../clone", "../beside")
 
     def test_an_environment_in_another_work_tree_of_the_repository(self) -> None:
         tree = os.path.join(self.root, "tree")
@@ -965,10 +975,11 @@ class PathTest(Case):
         self.check(place, cwd=tree)
 
     def test_a_version_that_the_tree_chooses(self) -> None:
-        python = " ".join(map(shlex.quote, testing.PYTHON))
-        shim = 'if [ -e .python-version ]; then case "$*" in *--diff*) exit 0 ;; esac; fi'
-        script(os.path.join(self.root, "shims", "python3"), f'{shim}; exec {python} "$@"')
-        write(os.path.join(self.clone, ".python-version"), "harmless\n")
+        script(
+            os.path.join(self.root, "shims", "python3"), 'exec "$(cat .python-version || echo false)" "$@" 2>/dev/null'
+        )
+        write(os.path.join(self.clone, ".python-version"), os.path.join(self.plant("clone", ".venv", "bin"), "python3"))
+        script(os.path.join(self.root, "shims", "python"), f'exec {" ".join(map(shlex.quote, testing.PYTHON))} "$@"')
         self.check(os.path.join(self.root, "shims"))
 
     def test_no_other_folder(self) -> None:
