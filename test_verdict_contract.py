@@ -2104,6 +2104,7 @@ PYTHON += ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
 SHARE = 1.0  # of the random reports; --quick takes fewer
 ROOM = 256 << 20  # bytes that the temporary folder should have: the limits that are tested lie at 64 MiB
 FOREIGN = ("PYTHON", "GIT_", "GITHUB_", "VERDICT_", "CDPATH", "XDG_", "BASH_ENV")  # beginnings of names
+NO_SUCH_NAME = "no file can have such a name here"
 Process = subprocess.CompletedProcess
 
 
@@ -2126,12 +2127,16 @@ def clean_environment(**more: str) -> Dict[str, str]:
 
 
 def process(*command: Any, **options: Any) -> "Process[bytes]":
-    """Run a command to its end in the clean environment, with its output caught."""
+    """Run a command to its end in the clean environment, with its output caught. Skips what the locale cannot hold."""
     COUNTED["commands"] += 1
+    try:
+        words = [os.fsencode(word) for word in command]
+    except UnicodeEncodeError as error:
+        raise unittest.SkipTest(NO_SUCH_NAME) from error
     streams = {} if "input" in options else {"stdin": subprocess.DEVNULL}
     streams.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     options = {"env": clean_environment(), "check": False, "timeout": 60, **streams, **options}
-    return subprocess.run([os.fspath(word) for word in command], **options)  # noqa: PLW1510  (it is among the options)
+    return subprocess.run(words, **options)  # noqa: PLW1510  (it is among the options)
 
 
 def git(folder: Any, *arguments: Any, **options: Any) -> str:
@@ -2420,8 +2425,8 @@ class CommandTest(Scratch):
         """One more file, behind hostile lines. Returns its name; skips where that cannot be a name."""
         try:
             Path(name).write_bytes((HOSTILE + text).encode())
-        except (UnicodeEncodeError, OSError) as error:
-            self.skipTest(f"a file cannot have such a name here: {type(error).__name__}")
+        except (UnicodeEncodeError, OSError):
+            self.skipTest(NO_SUCH_NAME)
         return name
 
     def make(self, row: Call, encoding: str = "utf-8") -> Tuple[str, str]:
@@ -3109,7 +3114,7 @@ def run_tests(suites: Sequence[unittest.TestSuite], pattern: str) -> Tally:
     chosen = unittest.TestSuite(test for suite in suites for test in flat(suite) if pattern in name_of(test))
     with contextlib.suppress(OSError), own_folder():
         chosen.run(result)
-    troubles = [(name_of(test), text) for test, text in result.failures + result.errors]
+    troubles = [(name_of(test), values_of(test) + text) for test, text in result.failures + result.errors]
     troubles += [(name_of(test), "passed, against what it says") for test in result.unexpectedSuccesses]
     reasons = collections.Counter(reason for _, reason in result.skipped)
     return Tally(result.passed, troubles, dict(reasons), dict(COUNTED))
@@ -3125,8 +3130,13 @@ def flat(suite: Any) -> Iterator[unittest.TestCase]:
 
 
 def name_of(test: Any) -> str:
-    """Class and method of a test; what unittest makes up for a class that could not be set up names itself."""
-    return ".".join(test.id().split(".")[-2:])
+    """Class and method of a test or of the one that a subtest is of; what stands for a class that failed names itself."""
+    return ".".join(getattr(test, "test_case", test).id().split(".")[-2:])
+
+
+def values_of(test: Any) -> str:
+    """A line with the values of a subtest, or nothing."""
+    return test.id()[len(test.test_case.id()) :].lstrip() + "\n" if hasattr(test, "test_case") else ""
 
 
 @contextlib.contextmanager
