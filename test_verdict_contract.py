@@ -39,13 +39,16 @@ from typing import (
     Callable,
     Counter,
     Dict,
+    Generator,
     Iterable,
     Iterator,
     List,
     NamedTuple,
+    NoReturn,
     Optional,
     Sequence,
     Set,
+    TextIO,
     Tuple,
     Type,
     Union,
@@ -2136,6 +2139,7 @@ PYTHON += ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
 SHARE = 1.0  # of the random reports; --quick takes fewer
 ROOM = 256 << 20  # bytes that the temporary folder should have: the limits that are tested lie at 64 MiB
 FOREIGN = ("PYTHON", "GIT_", "GITHUB_", "VERDICT_", "CDPATH", "XDG_", "BASH_ENV")  # beginnings of names
+NO_SUCH_NAME = "no file can have such a name here"
 Process = subprocess.CompletedProcess
 
 
@@ -2158,12 +2162,16 @@ def clean_environment(**more: str) -> Dict[str, str]:
 
 
 def process(*command: Any, **options: Any) -> "Process[bytes]":
-    """Run a command to its end in the clean environment, with its output caught."""
+    """Run a command to its end in the clean environment, with its output caught. Skips what the locale cannot hold."""
     COUNTED["commands"] += 1
+    try:
+        words = [os.fsencode(word) for word in command]
+    except UnicodeEncodeError as error:
+        raise unittest.SkipTest(NO_SUCH_NAME) from error
     streams = {} if "input" in options else {"stdin": subprocess.DEVNULL}
     streams.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     options = {"env": clean_environment(), "check": False, "timeout": 60, **streams, **options}
-    return subprocess.run([os.fspath(word) for word in command], **options)  # noqa: PLW1510  (it is among the options)
+    return subprocess.run(words, **options)  # noqa: PLW1510  (it is among the options)
 
 
 def git(folder: Any, *arguments: Any, **options: Any) -> str:
@@ -2452,8 +2460,8 @@ class CommandTest(Scratch):
         """One more file, behind hostile lines. Returns its name; skips where that cannot be a name."""
         try:
             Path(name).write_bytes((HOSTILE + text).encode())
-        except (UnicodeEncodeError, OSError) as error:
-            self.skipTest(f"a file cannot have such a name here: {type(error).__name__}")
+        except (UnicodeEncodeError, OSError):
+            self.skipTest(NO_SUCH_NAME)
         return name
 
     def make(self, row: Call, encoding: str = "utf-8") -> Tuple[str, str]:
@@ -3147,7 +3155,7 @@ def run_tests(suites: Sequence[unittest.TestSuite], pattern: str) -> Tally:
     chosen = unittest.TestSuite(test for suite in suites for test in flat(suite) if pattern in name_of(test))
     with contextlib.suppress(OSError), own_folder():
         chosen.run(result)
-    troubles = [(name_of(test), text) for test, text in result.failures + result.errors]
+    troubles = [(name_of(test), values_of(test) + text) for test, text in result.failures + result.errors]
     troubles += [(name_of(test), "passed, against what it says") for test in result.unexpectedSuccesses]
     reasons = collections.Counter(reason for _, reason in result.skipped)
     return Tally(result.passed, troubles, dict(reasons), dict(COUNTED))
@@ -3163,8 +3171,13 @@ def flat(suite: Any) -> Iterator[unittest.TestCase]:
 
 
 def name_of(test: Any) -> str:
-    """Class and method of a test; what unittest makes up for a class that could not be set up names itself."""
-    return ".".join(test.id().split(".")[-2:])
+    """Class and method of a test or of the one that a subtest is of; what stands for a class that failed names itself."""
+    return ".".join(getattr(test, "test_case", test).id().split(".")[-2:])
+
+
+def values_of(test: Any) -> str:
+    """A line with the values of a subtest, or nothing."""
+    return test.id()[len(test.test_case.id()) :].lstrip() + "\n" if hasattr(test, "test_case") else ""
 
 
 @contextlib.contextmanager
@@ -3199,7 +3212,7 @@ def guarded(run: Callable[[], int]) -> int:
     try:
         return run()
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        put("interrupted", sys.stderr)
         return 130
 
 
@@ -3213,17 +3226,28 @@ def closed(path: Path, tally: Tally, options: argparse.Namespace) -> int:
     return 1 if tally.failed or not tally.tests else 0
 
 
+class Options(argparse.ArgumentParser):
+    """The command line of a file of tests, which says what is wrong with it in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        put(f"{self.prog}: {message} (--help shows the usage)", sys.stderr)
+        sys.exit(2)
+
+
 def parse_options(name: str) -> argparse.Namespace:
-    """The command line of a file of tests. The last two are for the process of a part."""
-    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=TEST_USAGE.format(name=name), add_help=False)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
-    parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--rules", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("-k", default="", help=argparse.SUPPRESS)
-    parser.add_argument("--part", help=argparse.SUPPRESS)
-    parser.add_argument("--report", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    """The options of a file of tests. The last two are for the process of a part."""
+    parser = Options(prog=name, add_help=False)
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rules", action="store_true")
+    parser.add_argument("-k", default="")
+    parser.add_argument("--part", choices=[part.name for part in PARTS])
+    parser.add_argument("--report")
+    options = parser.parse_args()
+    if options.help:
+        put(TEST_USAGE.format(name=name).rstrip())
+        sys.exit(0)
+    return options
 
 
 def run_part(options: argparse.Namespace) -> int:
@@ -3244,9 +3268,8 @@ def run_everything(options: argparse.Namespace) -> int:
     parts = [part for part in PARTS if not options.quick or part.name in QUICK]
     parts[1:1] = [] if options.quick else example_parts()
     tallies: List[Tally] = []
-    with own_folder() as folder:
-        first, others = (side_by_side(some, folder, options) for some in (parts[:1], parts[1:]))
-        for part, seconds, tally in itertools.chain(first, others):
+    with own_folder() as folder, contextlib.closing(in_order(parts, folder, options)) as ended:
+        for part, seconds, tally in ended:
             tallies.append(tally)
             if tally.tests:
                 show_part(part, seconds, tally)
@@ -3254,9 +3277,17 @@ def run_everything(options: argparse.Namespace) -> int:
     return show_end(tallies, options.k, time.monotonic() - began)
 
 
+def in_order(
+    parts: Sequence[Part], folder: Path, options: argparse.Namespace
+) -> Generator[Tuple[Part, float, Tally], None, None]:
+    """Run the first part, and then the others side by side; gives each as it ends."""
+    yield from side_by_side(parts[:1], folder, options)
+    yield from side_by_side(parts[1:], folder, options)
+
+
 def side_by_side(
     parts: Sequence[Part], folder: Path, options: argparse.Namespace
-) -> Iterator[Tuple[Part, float, Tally]]:
+) -> Generator[Tuple[Part, float, Tally], None, None]:
     """Run each part as a process, as many at once as there are processors; gives each as it ends."""
     waiting = list(parts)
     running: List[Child] = []
@@ -3269,6 +3300,8 @@ def side_by_side(
                 yield child.part, time.monotonic() - child.began, tally_of(child)
             time.sleep(0.01)
     finally:
+        if running:
+            set_signals(signal.SIG_IGN)  # whoever presses Ctrl-C again must not stop the parts from being ended
         for child in running:
             end(child)
 
@@ -3319,11 +3352,26 @@ def tally_of(child: Child) -> Tally:
         passed, failed, skipped, counts = json.loads((child.folder / "report").read_text(encoding="utf-8"))
         return Tally(passed, [(name, text) for name, text in failed], skipped, counts)
     except (OSError, ValueError):
+        end(child)  # what it has started
         output = (child.folder / "output").read_text(encoding="utf-8", errors="replace")
         return Tally(0, [(child.part.name, f"ended with status {child.process.returncode}\n{output}")], {}, {})
 
 
 # --- What is printed ------------------------------------------------------------------------------
+
+
+def put(text: str, *streams: Optional[TextIO]) -> None:
+    """Print to stdout or another stream, if it is open. A run whose stdout takes nothing ends in status 1."""
+    stream = (*streams, sys.stdout)[0]
+    if stream is None:  # print would take stdout
+        return
+    try:
+        print(text, file=stream, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what is left would fail once more, at shutdown
+        if stream is sys.stdout:
+            put(f"standard output: {error.strerror}", sys.stderr)
+            sys.exit(1)
 
 
 def show_part(part: Part, seconds: float, tally: Tally) -> None:
@@ -3332,14 +3380,16 @@ def show_part(part: Part, seconds: float, tally: Tally) -> None:
     more = [f"{count:,} {name}" for name, count in sorted(tally.counted.items()) if name.endswith("reports")]
     troubles = [f"{len(tally.failed)} FAILED"] if tally.failed else []
     amount = f"{tally.tests - sum(tally.skipped.values()):,} {what}"
-    print(f"{part.name:<36}{amount:>12}{seconds:8.1f} s  {', '.join(troubles + more)}".rstrip(), flush=True)
+    put(f"{part.name:<36}{amount:>12}{seconds:8.1f} s  {', '.join(troubles + more)}".rstrip())
 
 
 def show_failures(part: Part, tally: Tally) -> None:
     """What failed, what it printed, and how to run it alone."""
     for name, text in tally.failed:
-        alone = f"python3 {shlex.quote(os.path.relpath(part.path))} -k {shlex.quote(name)}"
-        print(f"{'-' * 100}\nFAILED {name}\n{text.rstrip()}\nalone: {alone}\n", flush=True)
+        alone = ["python3", os.path.relpath(part.path), "-k", name]
+        if name == part.name:  # all of it failed
+            alone[2:] = ["--part", part.name] if part.classes else []
+        put(f"{'-' * 100}\nFAILED {name}\n{text.rstrip()}\nalone: {' '.join(map(shlex.quote, alone))}\n")
 
 
 def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = None) -> int:
@@ -3348,16 +3398,16 @@ def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = 
     for tally in tallies:
         reasons.update(tally.skipped)
     for reason, count in sorted(reasons.items()):
-        print(f"{reason}: {counted(count, 'tests')} not run")
+        put(f"{reason}: {counted(count, 'tests')} not run")
     passed, failed = sum(tally.passed for tally in tallies), sum(len(tally.failed) for tally in tallies)
     skipped = sum(reasons.values())
     if not passed + failed + skipped:
-        print(f"no test has {pattern} in its name", file=sys.stderr)
+        put(f"no test has {pattern} in its name", sys.stderr)
         return 1
     rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if not pattern else "chosen"
     took = f", {seconds:.0f} s" if seconds is not None else ""
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    print(f"{'FAILED' if failed else 'OK'} - {rows}, {counted(passed, 'tests')} in all{took}", flush=True)
+    put(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    put(f"{'FAILED' if failed else 'OK'} - {rows}, {counted(passed, 'tests')} in all{took}")
     return 1 if failed else 0
 
 
@@ -3367,17 +3417,25 @@ def counted(number: int, what: str) -> str:
 
 
 def end_by_signals() -> None:
-    """Let SIGTERM and SIGHUP end a run as Ctrl-C does, so that nothing that it started goes on."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # a shell starts what runs in the background with SIGINT ignored
+    """Let other signals end a run as Ctrl-C does, so that nothing that it started goes on."""
+    nohup = hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    set_signals(signal.default_int_handler)  # SIGINT too: a shell has it ignored by what runs in the background
+    if nohup:  # it does nothing here, but is not ignored by what is started: tests send it
+        signal.signal(signal.SIGHUP, lambda *_: None)
+
+
+def set_signals(handler: Any) -> None:
+    """Have the signals that end a run handled in one way, as far as they exist here."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+            signal.signal(getattr(signal, name), handler)
 
 
 def run_this_file() -> int:
     """The command line of this file."""
     options = parse_options(Path(__file__).name)
     if options.rules:
-        print(rule_table())
+        put(rule_table())
         return 0
     return run_part(options) if options.part else run_everything(options)
 
