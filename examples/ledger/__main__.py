@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 from types import ModuleType
-from typing import Callable, Dict, List, NoReturn, Optional, Sequence
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 if sys.version_info < (3, 8):
     sys.exit("ledger: needs Python 3.8 or later")
@@ -189,7 +189,7 @@ def brief(_: argparse.Namespace, at: Session) -> List[str]:
 
 def verify(_: argparse.Namespace, at: Session) -> List[str]:
     """How much was read, all of which verifies."""
-    _, ends = at.load()
+    ends = at.load()[1]
     return [f"{ends.count['runs']} runs and {ends.count['decisions']} decisions verify{at.clock}", f"head {ends.head}"]
 
 
@@ -280,14 +280,15 @@ def digest(text: str) -> str:
 
 
 # fmt: off
-_RUN = (
+_Options = Tuple[Tuple[str, Dict[str, Any]], ...]
+_RUN: _Options = (
     ("--token", {}), ("--diff-file", {}), ("--scope", {"nargs": "+"}), ("--scope-diff", {}),
     ("--check", {"action": "append", "default": []}), ("--not-tested", {"action": "append", "default": []}),
     ("--sha", {}), ("--by", {}), ("--label", {}), ("--code-path", {"action": "append", "default": []}),
     ("--rebaseline", {"action": "store_true"}),
 )
-_WHY = (("--reason", {}), ("--by", {}))
-OPTIONS = {
+_WHY: _Options = (("--reason", {}), ("--by", {}))
+OPTIONS: Dict[str, _Options] = {
     "record": (("--report", {}), ("--verdict", {"choices": verdicts.VERDICTS}), ("--findings", {}), *_RUN),
     "gate": (
         ("--fail-on", {"choices": ("fail", "risks"), "default": "fail"}), ("--max-age-hours", {"type": hours}),
@@ -330,11 +331,12 @@ def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
 
 
 # fmt: off
-_RUN_TOGETHER = (
+_Ways = Tuple[Tuple[Callable[[argparse.Namespace], object], str], ...]
+_RUN_TOGETHER: _Ways = (
     (lambda o: o.token is None or o.diff_file is None, "--token and --diff-file exclude each other"),
     (lambda o: o.scope is None or o.scope_diff is None, "--scope and --scope-diff exclude each other"),
 )
-_TOGETHER = {
+_TOGETHER: Dict[str, _Ways] = {
     "record": (
         (lambda o: (o.report is None) != (o.verdict is None), "one of --report FILE and --verdict V --findings FILE"),
         (lambda o: (o.verdict is None) == (o.findings is None), "--verdict and --findings go together"),
@@ -342,7 +344,8 @@ _TOGETHER = {
         *_RUN_TOGETHER,
     ),
     "gate": (
-        (lambda o: not o.any_code or o.max_commits_behind is None, "--any-code and --max-commits-behind exclude each other"),
+        (lambda o: not o.any_code or o.max_commits_behind is None,
+         "--any-code and --max-commits-behind exclude each other"),
         (lambda o: o.report or not (o.new_only or any(getattr(o, name[2:].replace("-", "_")) for name, _ in _RUN)),
          "--new-only and RUN OPTIONS go with --with"),
         *_RUN_TOGETHER,

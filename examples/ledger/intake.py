@@ -53,6 +53,7 @@ def prepare(options: argparse.Namespace, root: str, repository: Optional[Reposit
     """Read and check all of the input. Raises Refused."""
     claimed, stated, report, unusable = _reply(options) if options.report is not None else _apart(options)
     sha, code, tree = _commit(options, root, repository)
+    by, label = (_short("--by, --label", [text or ""])[0].strip() or None for text in (options.by, options.label))
     return Prepared(
         claimed,
         stated,
@@ -64,8 +65,8 @@ def prepare(options: argparse.Namespace, root: str, repository: Optional[Reposit
         sha,
         code,
         tree,
-        *(next(iter(_short(name, [text] if text and text.strip() else [])), None)
-          for name, text in (("--by", options.by), ("--label", options.label))),
+        by,
+        label,
         options.rebaseline,
     )  # fmt: skip
 

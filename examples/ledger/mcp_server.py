@@ -171,10 +171,10 @@ class Server:
     def _result(self, request: Object) -> Object:
         method, params = request["method"], request.get("params", {})
         meta = params.get("_meta") if isinstance(params, dict) else None
-        stateless = isinstance(meta, dict) and _META + "protocolVersion" in meta
         if not isinstance(params, dict):
             raise _Fault(INVALID_PARAMS, "params is no object")
-        if stateless:
+        stateless = isinstance(meta, dict) and _META + "protocolVersion" in meta
+        if isinstance(meta, dict) and stateless:
             _check_meta(meta)
         methods = _STATELESS if stateless else _SHAKEN
         if method not in methods:
@@ -214,7 +214,7 @@ def _check_meta(meta: Object) -> None:
         raise _Fault(INVALID_PARAMS, "_meta needs a protocolVersion and clientCapabilities")
     if version not in STATELESS:
         raise _Fault(
-            UNSUPPORTED, "unsupported version", {"supported": list(STATELESS), "requested": views.plain(version, 40)}
+            UNSUPPORTED, "no such version", {"supported": list(STATELESS), "requested": views.plain(version, 40)}
         )
 
 

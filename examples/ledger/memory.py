@@ -96,7 +96,7 @@ class Memory:
     # What a run does
 
     def _apply_run(self, row: Row) -> None:
-        self.before, self.last = self.last and self.last["verdict"], row
+        self.before, self.last = self.last["verdict"] if self.last else None, row
         self.checks.update(row["checks"])
         for entry in row["findings"]:
             found = self.find(entry["id"])
@@ -179,7 +179,7 @@ class Memory:
         return until is not None and today <= until and not found.defect and RANK[found.severity] <= RANK["Major"]
 
     def decided(self, found: Finding, today: datetime.date) -> bool:
-        """Whether a decision stands on it, a lapsed one too: reviewers were told not to file it, so silence says nothing."""
+        """Whether a decision stands on it, a lapsed one too: reviewers were told not to file it, so silence is none."""
         return found.decision is not None or self._quarantined(found, today)
 
     def standings(self, today: datetime.date) -> List[Tuple[Finding, str]]:

@@ -15,24 +15,28 @@ UNKNOWN = Tree(lambda _: False, lambda _: None)  # outside of git nothing is kno
 
 
 def repository() -> "Optional[Repository]":
-    """The repository of the working folder; None outside of git. Raises Unreadable where git cannot read the one there is."""
+    """The repository of the working folder; None outside of git. Raises Unreadable for one that git cannot read."""
     folder = os.path.realpath(".")
     ran = _git(folder, "rev-parse", "--git-dir")
     if ran is not None and ran.returncode == 0:
         return Repository(folder)
-    above = [folder]
-    while os.path.dirname(above[-1]) != above[-1]:
-        above.append(os.path.dirname(above[-1]))
-    if os.environ.get("GIT_DIR") or any(os.path.lexists(os.path.join(place, ".git")) for place in above):
-        said = ran.stderr.decode("utf-8", "replace").strip().splitlines()[:1] if ran else ["there is no git"]
-        raise Unreadable(f"{folder}: git cannot read this repository: {' '.join(said)}")
-    return None
+    said = ran.stderr.decode("utf-8", "replace").strip() if ran is not None else "there is no git"
+    nothing = not any(os.path.lexists(os.path.join(place, ".git")) for place in _above(folder))
+    if said.startswith("fatal: not a git repository (or any") or (ran is None and nothing):
+        return None
+    raise Unreadable(f"{folder}: git cannot read this repository: {said}")
+
+
+def _above(folder: str) -> List[str]:
+    parts = folder.split(os.sep)
+    return [os.sep.join(parts[:n]) or os.sep for n in range(len(parts), 0, -1)]
 
 
 def _git(folder: str, *arguments: str) -> "Optional[subprocess.CompletedProcess[bytes]]":
     try:
         command = ["git", "--no-replace-objects", *arguments]
-        return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        env = {**os.environ, "LC_ALL": "C"}  # its messages in English
+        return subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError:
         return None
 
@@ -75,8 +79,8 @@ class Repository:
 
     def changed(self, base: str, commit: str) -> List[str]:
         """The paths, from the top, of the files that differ between two commits. Raises Refused."""
-        options = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "--no-renames", "--name-only", "-z")
-        ran = _git(self.top or self.folder, "diff", *options, base, commit, "--")
+        options = ("-r", "--no-ext-diff", "--ignore-submodules=none", "--no-renames", "--name-only", "-z")
+        ran = _git(self.top or self.folder, "diff-tree", *options, base, commit, "--")
         if ran is None or ran.returncode:
             raise Refused(f"git cannot compare {base} with {commit}")
         return [path.decode("utf-8", "replace") for path in ran.stdout.split(b"\0") if path]

@@ -23,14 +23,15 @@ def moment_of(text: object) -> Optional[datetime.datetime]:
     """The time of a stamp as the rows have it; None where it is none."""
     match = _STAMP.fullmatch(str(text))
     try:
-        year, month, day, *clock = map(int, match.groups()) if match else (0, 0, 0)
-        return datetime.datetime(year, month, day, *clock, tzinfo=datetime.timezone.utc)
+        parts = list(map(int, match.groups())) if match else [0] * 6
+        year, month, day, hour, minute, second = parts
+        return datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.timezone.utc)
     except ValueError:
         return None
 
 
 def clock() -> Tuple[datetime.datetime, str]:
-    """The time in UTC, and a note for every output where VERDICT_LEDGER_NOW set it. Raises Refused for what is no time."""
+    """The time in UTC, and a note for every output where VERDICT_LEDGER_NOW set it. Raises Refused for no time."""
     said = os.environ.get("VERDICT_LEDGER_NOW")
     if said is None:
         return datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0), ""
@@ -52,7 +53,7 @@ class Session:
         return views.Now(self.moment.strftime("%Y-%m-%dT%H:%M:%SZ"), self.clock, ends.head)
 
     def load(self, each: Optional[Each] = None, until: Optional[int] = None) -> Tuple[Memory, Ends]:
-        """All that the logs come to, or up to a run; each is called after every row, to keep what it needs in memory.kept.
+        """All that the logs come to, or up to a run; each is called after every row, and keeps what it needs in memory.kept.
 
         Raises Unreadable and Tampered.
         """
@@ -69,7 +70,7 @@ class Session:
         return chain.read(self.root, fold)
 
     def judged(self, each: Optional[Each] = None, until: Optional[int] = None) -> Tuple[Memory, views.Now]:
-        """The same with at least one run, seen now, or when a run was stored. Raises Unreadable, and Refused for no such run."""
+        """The same with at least one run, seen now, or as a run was stored. Raises Unreadable; Refused for no such run."""
         memory, ends = self.load(each, until)
         if memory.last is None:
             raise Unreadable(f"{self.root}: no run yet")
@@ -104,7 +105,7 @@ class Session:
         return self.judged(each)
 
     def fresh(self, options: argparse.Namespace, row: Row, stored: Row, runs: int) -> verdicts.Fresh:
-        """What the gate needs to know of time and code; row is the run that is judged, stored the last of runs on the disk."""
+        """What the gate needs to know of time and code; row is the run that is judged, stored the last that is stored."""
         age, stored_age = (self._age(run["ts"]) for run in (row, stored))
         code = "" if options.any_code else self._moved(row, options.max_commits_behind)
         return verdicts.Fresh(runs, options.min_run_number, age, stored_age, options.max_age_hours, code)

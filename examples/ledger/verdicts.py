@@ -139,7 +139,7 @@ class Judged(NamedTuple):
 
 
 def gate(memory: Memory, fresh: Fresh, today: datetime.date, fail_on: str, new_only: bool) -> Judged:
-    """Judge the last run and what is open now. fail_on is "fail" or "risks"; new_only leaves out what was open before."""
+    """Judge the last run and what is open now. fail_on: "fail" or "risks"; new_only leaves out what was open before."""
     run = memory.last or {}
     now = [] if new_only else floor(Facts(memory.open(today), red(memory)))
     why = {item["rule"]: ", ".join(item["held"]) for item in now}
