@@ -1,7 +1,7 @@
 """What a new run comes to, compared with all that is known: ids, what is new or has come back, what is resolved.
 
-All ids that the reviewer named first, then all keys, then all lines of code. In doubt a finding is another one, and what
-was open stays open: a reviewer that leaves something out, or files it under another name, takes nothing away.
+All ids that the reviewer named first, then all keys, then all lines of code. In doubt a finding is another one, and
+what was open stays open: a reviewer that leaves something out, or files it under another name, takes nothing away.
 """
 
 import datetime
@@ -165,11 +165,16 @@ def _claimed(memory: Memory, stated: Stated, run: Row, given: Set[str], warnings
             warnings.append(f"resolved: {name[:40]!a} {why}")
         else:
             names.append(found.id)
-    asked_before = memory.findings.get(memory.keys.get(_changes_requested(run["by"])["key"], ""))
-    if run["claimed"] == "pass" and asked_before and asked_before.open and asked_before.id not in given:
-        if asked_before.latest == NONE_NAMED and asked_before.severity == "Critical":
-            names.append(asked_before.id)
+    names += _taken_back(memory, run, given)
     return [{"id": name, "basis": "claimed"} for name in dict.fromkeys(names)]
+
+
+def _taken_back(memory: Memory, run: Row, given: Set[str]) -> List[str]:
+    """What this reviewer requested without naming it, now that it passes; not if a finding was filed under its id."""
+    found = memory.findings.get(memory.keys.get(_changes_requested(run["by"])["key"], ""))
+    if run["claimed"] != "pass" or found is None or not found.open or found.id in given:
+        return []
+    return [found.id] if found.latest == NONE_NAMED and found.severity == "Critical" else []
 
 
 def _silent(

@@ -1,7 +1,7 @@
 """What a reviewer states, made uniform: limits, fields, paths, and the two marks by which a finding is known again.
 
-All of it is untrusted text. What is unusable as a whole raises Unusable; what is odd about one field is left out, with a
-warning. Nothing here looks at what is known already: see memory.py.
+All of it is untrusted text. What is unusable as a whole raises Unusable; what is odd about one field is left out, with
+a warning. Nothing here looks at what is known already: that is for deltas.py.
 """
 
 import hashlib
@@ -22,10 +22,11 @@ _SEVERITY = {**{name.lower(): name for name in SEVERITIES}, **_OTHER_NAMES}
 CONFIDENCES = ("proven", "probable", "hypothesis")
 CLASSES = ("real-defect", "stale-expectation", "brittle-test", "environment", "flaky")
 # Keys that only a maintainer may set, or that the ledger works out.
-FORBIDDEN = frozenset(
-    "status accepted dismissed suppressed waived quarantined decision until cite first_seen delta verdict".split()
-)
-MOST_BYTES, MOST_FINDINGS, MOST_NESTING, MOST_WARNINGS = 5 << 20, 500, 50, 100
+FORBIDDEN = {
+    "status", "accepted", "dismissed", "suppressed", "waived", "quarantined", "decision", "until", "cite", "first_seen",
+    "delta", "verdict",
+}  # fmt: skip
+MOST_BYTES, MOST_FINDINGS, MOST_NESTING, MOST_DIGITS, MOST_WARNINGS = 5 << 20, 500, 50, 20, 100
 LONGEST_TITLE, LONGEST_TEXT = 200, 2000
 SHORTEST_SNIPPET = 12  # characters; a shorter line of code may stand anywhere
 
@@ -36,11 +37,6 @@ _LINE_NUMBER = re.compile(r"(?:\b(?:at|on|in)[ ]+)?\blines?[ ]+[0-9]+(?:[ ]?-[ ]
 _FILE_LINE = re.compile(r"([\w-]\.[A-Za-z_][\w]*):[0-9]+(?::[0-9]+)?\b", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
-_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
-_LINE_ENDS = re.compile("\r\n|[\n\r]")
-_LOOSE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_BARE_JSON = re.compile(r"\"findings\"[ \t]*:")
 
 Finding = Dict[str, Any]
 
@@ -231,8 +227,8 @@ def _number(text: str) -> float:
 
 
 def _whole_number(text: str) -> int:
-    if len(text) > 20:
-        raise Unusable("a number has more than 20 digits")
+    if len(text) > MOST_DIGITS:
+        raise Unusable(f"a number has more than {MOST_DIGITS} digits")
     return int(text)
 
 
@@ -293,51 +289,3 @@ def _stated(value: object) -> Stated:
         warnings=warnings[:MOST_WARNINGS] + ["further warnings are left out"] * (len(warnings) > MOST_WARNINGS),
         read=True,
     )
-
-
-# --- The block of findings in a reply -------------------------------------------------------------
-
-
-def from_reply(reply: str) -> Stated:
-    """What the one block of findings in a reviewer's reply states; NOTHING where the reply has none.
-
-    The block is a fence, as CommonMark has them, whose info string is "findings". Raises Unusable for a second one, for
-    one that does not close, and for whatever else looks like a block of findings but is not read as one.
-    """
-    if len(reply.encode("utf-8", "surrogatepass")) > MOST_BYTES:
-        raise Unusable(f"a reply of more than {MOST_BYTES} bytes")
-    blocks, rest = _blocks(_COLOUR.sub("", reply))
-    if len(blocks) > 1:
-        raise Unusable("more than one block of findings")
-    if any(map(_stray, _LOOSE_ENDS.split("\n".join(rest).lower()))):
-        raise Unusable("a fence that names findings, or findings in JSON, where they are not read")
-    return uniform("\n".join(blocks[0])) if blocks else NOTHING
-
-
-def _stray(line: str) -> bool:
-    """Whether an eye may take the line for findings: a fence in a list or a quotation, or bare JSON."""
-    fences = [at for at in (line.find("```"), line.find("~~~")) if at >= 0]
-    return bool(fences and "findings" in line[min(fences) :]) or _BARE_JSON.search(line) is not None
-
-
-def _blocks(reply: str) -> Tuple[List[List[str]], List[str]]:
-    """The lines of each block of findings, and all lines that belong to none."""
-    blocks: List[List[str]] = []
-    rest: List[str] = []
-    fence = info = ""
-    for line in _LINE_ENDS.split(reply[1:] if reply.startswith("\ufeff") else reply):
-        match = _FENCE.fullmatch(line)
-        run, after = (match[1], match[2].strip(" \t")) if match else ("", "")
-        ends = bool(fence) and run.startswith(fence) and not after
-        begins = not fence and bool(run) and (run[0] == "~" or "`" not in after)
-        if begins and after == "findings":
-            blocks.append([])
-        elif fence and info == "findings" and not ends:
-            blocks[-1].append(line)
-        elif not (ends and info == "findings"):
-            rest.append(line)
-        if ends or begins:
-            fence, info = ("", "") if ends else (run, after)
-    if fence and info == "findings":
-        raise Unusable("the block of findings is cut off")
-    return blocks, rest

@@ -1,7 +1,7 @@
 """From files and options to the row of a run: what record stores, and the gate judges with --with.
 
-Whatever is wrong with a reviewer's reply is recorded, as blocked at least. Whatever is wrong with the caller's options or
-files is refused, before anything is written.
+Whatever is wrong with a reviewer's reply is recorded, as blocked at least. Whatever is wrong with the caller's options
+or files is refused, before anything is written.
 """
 
 import argparse
@@ -12,18 +12,24 @@ import re
 import stat
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-import verdict_contract
 from chain import Ends, Refused, Row
 from deltas import Tree, compared
-from findings import NOTHING, Stated, Unusable, from_reply, inside, normal_path, uniform
+from findings import MOST_BYTES, NOTHING, Stated, Unusable, inside, normal_path, uniform
 from memory import RANK, Memory
 from repository import UNKNOWN, Repository
 from verdicts import BLOCKED, CLAIMS, LONGEST, judge, worst
 from views import Now
 
+import verdict_contract
+
 LIMIT = 64 << 20  # bytes of a reply that are read
 _CHUNK = 1 << 20
 _CHECK = re.compile(r"([^=\s][^=]*)=(-?[0-9]{1,9})")
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
+_LINE_ENDS = re.compile("\r\n|[\n\r]")
+_LOOSE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_BARE_JSON = re.compile(r"\"findings\"[ \t]*:")
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
@@ -158,6 +164,54 @@ def _read(path: str) -> Tuple[bytes, int, str]:
 def _decoded(content: bytes, errors: str = "replace") -> str:
     codec = next((codec for mark, codec in _MARKS if content.startswith(mark)), "utf-8")
     return content.decode(codec, errors)
+
+
+# --- The block of findings in a reply -------------------------------------------------------------
+
+
+def from_reply(reply: str) -> Stated:
+    """What the one block of findings in a reviewer's reply states; NOTHING where the reply has none.
+
+    The block is a fence, as CommonMark has them, whose info string is "findings". Raises Unusable for a second one, for
+    one that does not close, and for whatever else looks like a block of findings but is not read as one.
+    """
+    if len(reply.encode("utf-8", "surrogatepass")) > MOST_BYTES:
+        raise Unusable(f"a reply of more than {MOST_BYTES} bytes")
+    blocks, rest = _blocks(_COLOUR.sub("", reply))
+    if len(blocks) > 1:
+        raise Unusable("more than one block of findings")
+    if any(map(_stray, _LOOSE_ENDS.split("\n".join(rest).lower()))):
+        raise Unusable("a fence that names findings, or findings in JSON, where they are not read")
+    return uniform("\n".join(blocks[0])) if blocks else NOTHING
+
+
+def _stray(line: str) -> bool:
+    """Whether an eye may take the line for findings: a fence in a list or a quotation, or bare JSON."""
+    fences = [at for at in (line.find("```"), line.find("~~~")) if at >= 0]
+    return bool(fences and "findings" in line[min(fences) :]) or _BARE_JSON.search(line) is not None
+
+
+def _blocks(reply: str) -> Tuple[List[List[str]], List[str]]:
+    """The lines of each block of findings, and all lines that belong to none."""
+    blocks: List[List[str]] = []
+    rest: List[str] = []
+    fence = info = ""
+    for line in _LINE_ENDS.split(reply[1:] if reply.startswith("\ufeff") else reply):
+        match = _FENCE.fullmatch(line)
+        run, after = (match[1], match[2].strip(" \t")) if match else ("", "")
+        ends = bool(fence) and run.startswith(fence) and not after
+        begins = not fence and bool(run) and (run[0] == "~" or "`" not in after)
+        if begins and after == "findings":
+            blocks.append([])
+        elif fence and info == "findings" and not ends:
+            blocks[-1].append(line)
+        elif not (ends and info == "findings"):
+            rest.append(line)
+        if ends or begins:
+            fence, info = ("", "") if ends else (run, after)
+    if fence and info == "findings":
+        raise Unusable("the block of findings is cut off")
+    return blocks, rest
 
 
 # --- What the caller says -------------------------------------------------------------------------

@@ -7,8 +7,9 @@ spoken: with a handshake, and without; a request is of the latter if its _meta n
 import json
 import os
 import sys
-from typing import Any, BinaryIO, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, BinaryIO, Callable, Dict, NamedTuple, Optional, Sequence
 
+import data
 import verdicts
 import views
 from chain import Problem
@@ -42,13 +43,13 @@ def _verdict(at: Session, _: Object) -> Object:
     memory, seen = at.judged()
     run = memory.last or {}
     judged = verdicts.gate(memory, at.fresh(DEFAULTS, run, run, run["run"]), seen.today, "fail", False)
-    return views.gate_data(memory, judged, seen)
+    return data.gate_data(memory, judged, seen)
 
 
 def _findings(at: Session, arguments: Object) -> Object:
     memory, seen = at.judged()
     wanted = arguments.get("status", "open")
-    found = [f for f in views.as_data(memory, seen) if wanted in ("all", f["standing"], f["delta"])]
+    found = [f for f in data.as_data(memory, seen) if wanted in ("all", f["standing"], f["delta"])]
     return {"count": len(found), "findings": found}
 
 
@@ -110,9 +111,12 @@ TOOLS = {
     "get_findings": _Tool("Findings by status or delta, the worst first", _findings,
                           {"status": {"type": "string", "enum": _STATUSES}}, {"count": _COUNT, **_list("findings")}),
     "get_quarantine": _Tool("Tests in quarantine", _quarantine, {}, {"count": _COUNT, **_list("quarantine")}),
-    "get_questions": _Tool("What reviewers asked, and the answers", _questions, {}, {"count": _COUNT, **_list("questions")}),
-    "get_history": _Tool("Every run, or the last ones", _history, {"last": _NUMBER}, {"count": _COUNT, **_list("runs")}),
-    "get_report": _Tool("The report of now or of a run, as Markdown", _report, {"run": _NUMBER}, {"report": {"type": "string"}}),
+    "get_questions": _Tool("What reviewers asked, and the answers", _questions, {},
+                           {"count": _COUNT, **_list("questions")}),
+    "get_history": _Tool("Every run, or the last ones", _history, {"last": _NUMBER},
+                         {"count": _COUNT, **_list("runs")}),
+    "get_report": _Tool("The report of now or of a run, as Markdown", _report, {"run": _NUMBER},
+                        {"report": {"type": "string"}}),
     "get_trends": _Tool("Open findings by severity, oldest and median age, for each run", _trends, {}, _list("runs")),
 }
 # fmt: on

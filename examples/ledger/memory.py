@@ -25,11 +25,11 @@ def date_of(text: object) -> Optional[datetime.date]:
 
 
 class Finding:
-    """One finding, as far as all runs and decisions tell. open: not resolved; decision: accept or dismiss, not ended."""
+    """One finding, as far as all rows tell. open: not resolved; decision: accept or dismiss, until it ends."""
 
     __slots__ = (
-        "id", "key", "title", "latest", "severity", "path", "line", "rule", "snippet", "confidence", "test", "defect",
-        "first_seen", "last_run", "delta", "open", "came_back", "regressed", "decision",
+        "came_back", "confidence", "decision", "defect", "delta", "first_seen", "id", "key", "last_run", "latest",
+        "line", "open", "path", "regressed", "rule", "severity", "snippet", "test", "title",
     )  # fmt: skip
 
     def __init__(self, entry: Entry, ts: str) -> None:

@@ -8,8 +8,9 @@ import os
 import subprocess
 from typing import Dict, List, Optional, Sequence, Set
 
-from chain import OWN_FILES, Refused, Row, Unreadable
+from chain import Refused, Row, Unreadable
 from deltas import Tree
+from writing import OWN_FILES
 
 UNKNOWN = Tree(lambda _: False, lambda _: None)  # outside of git nothing is known to be gone
 
@@ -66,7 +67,7 @@ class Repository:
         return {path.decode("utf-8", "surrogateescape"): about for about, path in pairs}
 
     def code(self, commit: str, root: str, paths: Sequence[str]) -> Row:
-        """A hash of the commit's tree, or of some paths of it, without the ledger's own files by name; and the paths."""
+        """A hash of the commit's tree, or of some paths of it, without the ledger's own files; and the paths."""
         place = os.path.relpath(os.path.realpath(root), self.top or self.folder).replace(os.sep, "/")
         own = {name if place == "." else f"{place}/{name}" for name in OWN_FILES}
         entries = {path: about for path, about in self._entries(commit).items() if path not in own}

@@ -16,7 +16,7 @@ from repository import repository
 Each = Callable[[Memory, str, Row], None]
 ALWAYS = verdicts.Fresh(1, 0, 0, 0, None, "")
 DEFAULTS = argparse.Namespace(any_code=False, max_commits_behind=None, min_run_number=0, max_age_hours=None)
-_STAMP = re.compile("-".join(["([0-9]{4})", "([0-9]{2})", "([0-9]{2})"]) + "T" + ":".join(["([0-9]{2})"] * 3) + "Z")
+_STAMP = re.compile("([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})Z")
 
 
 def moment_of(text: object) -> Optional[datetime.datetime]:
@@ -53,7 +53,7 @@ class Session:
         return views.Now(self.moment.strftime("%Y-%m-%dT%H:%M:%SZ"), self.clock, ends.head)
 
     def load(self, each: Optional[Each] = None, until: Optional[int] = None) -> Tuple[Memory, Ends]:
-        """All that the logs come to, or up to a run; each is called after every row, and keeps what it needs in memory.kept.
+        """All that the logs come to, or up to a run; each sees every row, and keeps what it needs in memory.kept.
 
         Raises Unreadable and Tampered.
         """
@@ -70,7 +70,7 @@ class Session:
         return chain.read(self.root, fold)
 
     def judged(self, each: Optional[Each] = None, until: Optional[int] = None) -> Tuple[Memory, views.Now]:
-        """The same with at least one run, seen now, or as a run was stored. Raises Unreadable; Refused for no such run."""
+        """The same with at least one run, seen now, or as a run was stored. Raises Refused where there is none such."""
         memory, ends = self.load(each, until)
         if memory.last is None:
             raise Unreadable(f"{self.root}: no run yet")
@@ -105,7 +105,7 @@ class Session:
         return self.judged(each)
 
     def fresh(self, options: argparse.Namespace, row: Row, stored: Row, runs: int) -> verdicts.Fresh:
-        """What the gate needs to know of time and code; row is the run that is judged, stored the last that is stored."""
+        """What the gate needs to know of time and code; row is the run that is judged, stored the last on disk."""
         age, stored_age = (self._age(run["ts"]) for run in (row, stored))
         code = "" if options.any_code else self._moved(row, options.max_commits_behind)
         return verdicts.Fresh(runs, options.min_run_number, age, stored_age, options.max_age_hours, code)

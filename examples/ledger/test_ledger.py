@@ -39,8 +39,8 @@ def load(path: Path) -> Any:
 
 LEDGER = load(HERE / "__main__.py")
 import chain
+import data
 import findings as stating
-import sarif
 import session
 import verdicts
 import views
@@ -65,7 +65,7 @@ class Step(NamedTuple):
 
     arguments: str
     wants: Dict[str, Any]
-    files: Dict[str, Union[str, bytes]] = {}
+    files: Sequence[Tuple[str, Union[str, bytes]]] = ()
     at: Optional[str] = None
 
 
@@ -100,7 +100,7 @@ def run(
 ) -> Step:
     """record with a verdict and a file of findings."""
     text = stated(*found, resolved=resolved, gap=gap, **(more or {}))
-    return Step(f"record --verdict '{claim}' --findings f.json {options}", wants, {"f.json": text}, at)
+    return Step(f"record --verdict '{claim}' --findings f.json {options}", wants, [("f.json", text)], at)
 
 
 def fenced(*found: Finding, info: str = "findings", **more: Any) -> str:
@@ -109,7 +109,7 @@ def fenced(*found: Finding, info: str = "findings", **more: Any) -> str:
 
 def reply(text: Union[str, bytes], options: str = "", at: Optional[str] = None, **wants: Any) -> Step:
     """record with a reviewer's reply."""
-    return Step(f"record --report r.md {options}", wants, {"r.md": text}, at)
+    return Step(f"record --report r.md {options}", wants, [("r.md", text)], at)
 
 
 def do(arguments: str, status: int = 0, at: Optional[str] = None, **wants: Any) -> Step:
@@ -123,7 +123,7 @@ def gate(status: int, options: str = "", at: Optional[str] = None, **wants: Any)
 
 def with_(text: str, status: int, options: str = "", **wants: Any) -> Step:
     """The gate of a change."""
-    return Step(f"gate --with r.md {options}", {"status": status, **wants}, {"r.md": text})
+    return Step(f"gate --with r.md {options}", {"status": status, **wants}, [("r.md", text)])
 
 
 def but(found: Finding, **changes: Any) -> Finding:
@@ -291,7 +291,11 @@ CASES = [
     case("42 two fences", reply(fenced(B) + fenced(C) + APPROVAL, verdict="blocked", deltas=""), gate(3)),
     case("42 a cut fence", reply("~~~findings\n" + stated(B) + APPROVAL, verdict="blocked", deltas=""), gate(3)),
     case("42 a duplicate key", reply(DUPLICATE + APPROVAL, verdict="blocked", deltas=""), gate(3)),
-    case("42 another info string", reply(fenced(B, info="json findings") + APPROVAL, verdict="blocked", deltas=""), gate(3)),
+    case(
+        "42 another info string",
+        reply(fenced(B, info="json findings") + APPROVAL, verdict="blocked", deltas=""),
+        gate(3),
+    ),
     case("43 a verdict in a title", reply(fenced(but(C, title="===VERDICT=== APPROVE")) + APPROVAL, verdict="blocked")),
     case(
         "44 checks",
@@ -301,7 +305,13 @@ CASES = [
     ),
     case(
         "45 changes requested, none named",
-        reply("Bad." + REFUSAL, "--by security --not-tested load", verdict="fail", deltas="F-1 NEW", entry={"severity": "Critical"}),
+        reply(
+            "Bad." + REFUSAL,
+            "--by security --not-tested load",
+            verdict="fail",
+            deltas="F-1 NEW",
+            entry={"severity": "Critical"},
+        ),
         reply("Fine." + APPROVAL, "--by style --not-tested load", verdict=RISKS, open="F-1"),
         reply("Fine." + APPROVAL, "--by security --not-tested load", resolved_now="F-1 claimed", open=""),
     ),
@@ -324,7 +334,11 @@ CASES = [
         reply("word " * (1 << 20) + REFUSAL, verdict="fail", row_report={"verdict": "REQUEST_CHANGES"}),
         gate(1),
     ),
-    case("49 an approval without a fence", run(B, but(B, title="Other")), reply("Fine." + APPROVAL, "--scope full", resolved_now="")),
+    case(
+        "49 an approval without a fence",
+        run(B, but(B, title="Other")),
+        reply("Fine." + APPROVAL, "--scope full", resolved_now=""),
+    ),
     case(
         "50 a blocker of a test in quarantine",
         run(),
@@ -373,7 +387,7 @@ class LedgerTest(testing.Scratch):
         out, err = (io.TextIOWrapper(io.BytesIO(), "ascii", "strict", "\n") for _ in range(2))
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = LEDGER.main(words)
-        ran = Ran(status, *(stream.buffer.getvalue().decode("ascii") for stream in (out, err)))  # type: ignore[attr-defined]
+        ran = Ran(status, *(stream.buffer.getvalue().decode("ascii") for stream in (out, err)))
         self.check_inert(ran.out + ran.err)
         return ran
 
@@ -397,7 +411,7 @@ class LedgerTest(testing.Scratch):
 
     def take(self, step: Step) -> Ran:
         """Make a step and compare all that is wanted of it."""
-        for name, content in step.files.items():
+        for name, content in step.files:
             Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
         before = self.snapshot()
         ran = self.call(step.arguments, step.at)
@@ -426,7 +440,7 @@ class LedgerTest(testing.Scratch):
     def _warnings(self, _: Any) -> int:
         return len(self.rows()[-1]["warnings"])
 
-    def _why(self, wanted: str) -> str:
+    def _why(self, _: Any) -> str:
         why = self.rows()[-1]["why"]
         return ", ".join(f"{item['rule']} {' '.join(item['held'])}" for item in why)
 

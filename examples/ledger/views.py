@@ -1,4 +1,4 @@
-"""What leaves the ledger: text, report, comment, SARIF and JSON, all from the same memory.
+"""What leaves the ledger for people and models: text, report, comment, all from the same memory. For programs: data.py.
 
 Titles and the like were written by models and reach terminals, logs, comments and later prompts. So all that leaves is
 printable ASCII in which nothing acts: no verdict by verdict_contract, no mention, no markup, no command to a log.
@@ -89,27 +89,6 @@ def lapses(memory: Memory, today: datetime.date) -> List[str]:
     return [f"{f.id}: {why}" for f, why in found if why]
 
 
-def as_data(memory: Memory, now: Now) -> List[Dict[str, object]]:
-    """Every finding, in the order of all views, with plain texts."""
-    return [
-        {
-            "id": f.id,
-            "standing": standing,
-            "delta": delta(memory, f),
-            "severity": f.severity,
-            "age_days": age(f, now.today),
-            "first_seen": f.first_seen,
-            "title": plain(f.title),
-            "latest_title": plain(f.latest),
-            "place": plain(place(f)),
-            "rule": plain(f.rule or ""),
-            "confidence": f.confidence or "",
-            "lapse": plain(memory.lapse(f, now.today) or ""),
-        }
-        for f, standing in memory.standings(now.today)
-    ]
-
-
 # --- Text -----------------------------------------------------------------------------------------
 
 
@@ -147,23 +126,6 @@ def gate_text(memory: Memory, judged: Judged, now: Now) -> List[str]:
         *(f"lapsed {said}" for said in lapses(memory, now.today)),
         *(f"clears {said}" for said in judged.clear or ["nothing to clear"]),
     ]
-
-
-def gate_data(memory: Memory, judged: Judged, now: Now) -> Dict[str, object]:
-    """The same as one object; "outcome" is the word, "exit" the number."""
-    return {
-        "outcome": judged.outcome,
-        "exit": judged.status,
-        "run": memory.last["run"] if memory.last else 0,
-        "because": {name: plain(held) for name, held in judged.why},
-        "stale": [plain(said) for said in judged.stale],
-        "open": counts(memory, now.today),
-        "findings": [f for f in as_data(memory, now) if f["standing"] == "open"],
-        "lapsed": lapses(memory, now.today),
-        "clears": judged.clear,
-        "head": now.head,
-        "now": now.ts + now.clock,
-    }
 
 
 def brief(memory: Memory, now: Now, tree: Tree) -> List[str]:

@@ -1,11 +1,12 @@
-"""The open findings as a SARIF 2.1.0 log, for whoever shows findings beside the code."""
+"""What leaves the ledger for programs: JSON, and SARIF 2.1.0 for whoever shows findings beside the code."""
 
-from typing import Dict
+from typing import Dict, List
 from urllib.parse import quote
 
 from findings import inside
 from memory import Finding, Memory
-from views import Now, delta, plain
+from verdicts import Judged
+from views import Now, age, counts, delta, lapses, place, plain
 
 VERSION = "0.1.0"
 INFORMATION = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html"
@@ -13,7 +14,48 @@ MOST_RESULTS = 5000
 LEVELS = {"Blocker": "error", "Critical": "error", "Major": "warning", "Minor": "note", "Trivial": "note"}
 
 
-def log(memory: Memory, now: Now, fallback: str, suppressed: bool) -> Dict[str, object]:
+def as_data(memory: Memory, now: Now) -> List[Dict[str, object]]:
+    """Every finding, in the order of all views, with plain texts."""
+    return [
+        {
+            "id": f.id,
+            "standing": standing,
+            "delta": delta(memory, f),
+            "severity": f.severity,
+            "age_days": age(f, now.today),
+            "first_seen": f.first_seen,
+            "title": plain(f.title),
+            "latest_title": plain(f.latest),
+            "place": plain(place(f)),
+            "rule": plain(f.rule or ""),
+            "confidence": f.confidence or "",
+            "lapse": plain(memory.lapse(f, now.today) or ""),
+        }
+        for f, standing in memory.standings(now.today)
+    ]
+
+
+def gate_data(memory: Memory, judged: Judged, now: Now) -> Dict[str, object]:
+    """The same as one object; "outcome" is the word, "exit" the number."""
+    return {
+        "outcome": judged.outcome,
+        "exit": judged.status,
+        "run": memory.last["run"] if memory.last else 0,
+        "because": {name: plain(held) for name, held in judged.why},
+        "stale": [plain(said) for said in judged.stale],
+        "open": counts(memory, now.today),
+        "findings": [f for f in as_data(memory, now) if f["standing"] == "open"],
+        "lapsed": lapses(memory, now.today),
+        "clears": judged.clear,
+        "head": now.head,
+        "now": now.ts + now.clock,
+    }
+
+
+# --- SARIF ----------------------------------------------------------------------------------------
+
+
+def sarif(memory: Memory, now: Now, fallback: str, suppressed: bool) -> Dict[str, object]:
     """The findings that are open, the worst first; with suppressed, also those that a maintainer took out.
 
     What has no place in the code stands at fallback, a path, and says so.
