@@ -182,7 +182,8 @@ def report(options: argparse.Namespace, at: Session) -> List[str]:
 def history(options: argparse.Namespace, at: Session) -> List[str]:
     """Every run."""
     pasts, seen = at.history()
-    return as_json([past._asdict() for past in pasts]) if options.json else views.history(pasts, seen)
+    runs = [past._asdict() for past in pasts]
+    return as_json({"now": seen.ts + seen.clock, "runs": runs}) if options.json else views.history(pasts, seen)
 
 
 PRINTED: Dict[str, Callable[[argparse.Namespace, Session], List[str]]] = {
