@@ -1307,6 +1307,8 @@ class Historian:
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
+        self.open: List[str] = []
+        self.decided: List[str] = []
 
     def text(self) -> str:
         return " ".join(self.chance.choices(PIECES, k=self.chance.randint(1, 3)))[:180].strip(" \t\n\r") or "x"
@@ -1369,8 +1371,8 @@ class Historian:
         cite = ["--cite", pick(("TICKET-77", self.text() + "........", "TICKET-78", "TICKET-79", "TICKET-80", "x"))]
         until = ["--until", day(self.chance.randint(1, 28))[:10]]
         words = pick((
-            ["accept", self.identity(), *cite, *why], ["accept", self.identity(), *cite, *why, *until], ["dismiss", self.identity(), *cite, *why],
-            ["revoke", self.identity(), *why], ["revoke", self.identity(), *why], ["accept", self.identity(), *cite, *why], ["same", self.identity(), self.identity()], ["quarantine", "t.py::x", *why, *until],
+            ["accept", pick([*self.open, self.identity()]), *cite, *why], ["accept", pick([*self.open, self.identity()]), *cite, *why, *until], ["dismiss", pick([*self.open, self.identity()]), *cite, *why],
+            ["revoke", pick([*self.decided, self.identity()]), *why], ["revoke", pick([*self.decided, self.identity()]), *why], ["accept", pick([*self.open, self.identity()]), *cite, *why], ["same", self.identity(), self.identity()], ["quarantine", "t.py::x", *why, *until],
             ["release", "t.py::x", *why], ["answer", "Q-1", "--answer", self.text()],
         ))  # fmt: skip
         return [word.replace("\0", "").encode("utf-8", "replace").decode() for word in words]
@@ -1390,6 +1392,11 @@ class HistoryTest(LedgerTest):
                 words = made.words() if made.chance.random() < 0.6 or step == 0 else made.decision()
                 with self.subTest(seed=seed, step=step, words=words):
                     status = self.step(words, day(1 + step))
+                if not Path(".verdict").exists():
+                    continue
+                memory = self.memory()[0]
+                made.open = [f.id for f in memory.findings.values() if f.open]
+                made.decided = [f.id for f in memory.findings.values() if f.decision]
                 done[f"{words[0]} {status}"] = done.get(f"{words[0]} {status}", 0) + 1
             self.outputs(day(self.STEPS))
         self.assertLessEqual(
