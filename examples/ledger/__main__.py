@@ -156,7 +156,10 @@ def brief(_: argparse.Namespace, at: Session) -> List[str]:
 def verify(_: argparse.Namespace, at: Session) -> List[str]:
     """How much was read, all of which verifies."""
     ends = at.load()[1]
-    return [f"{ends.count['runs']} runs and {ends.count['decisions']} decisions verify{at.clock}", f"head {ends.head}"]
+    return [
+        f"runs: {ends.count['runs']}, decisions: {ends.count['decisions']}; all verify{at.clock}",
+        f"head {ends.head}",
+    ]
 
 
 def status(_: argparse.Namespace, at: Session) -> List[str]:

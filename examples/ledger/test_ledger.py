@@ -542,7 +542,7 @@ class LogTest(LedgerTest):
         self.log().write_bytes(whole + whole[:100])
         self.made(gate(1), gate(5, "--min-run-number 2"), run(A, run=2))
         self.assertEqual(whole[:100] + b"\n", Path(".verdict", "runs.jsonl.torn").read_bytes())
-        self.take(do("verify", out=["2 runs"]))
+        self.take(do("verify", out=["runs: 2, decisions: 0"]))
 
     def test_case_29_ages(self) -> None:
         self.take(gate(4, err=["no ledger"]))
@@ -1482,6 +1482,87 @@ class HistoryTest(LedgerTest):
             Path("r.md").write_text(text, encoding="utf-8", errors="surrogatepass")
             ran = self.call("record --report r.md", day(1))
             self.assertEqual(0, ran.status, (text, ran))
+
+
+RECORD_SH = "sh record.sh --verdict pass --findings findings.json --by first\n"
+
+
+@testing.NEEDS_PROGRAMS
+@testing.NEEDS_GIT
+@unittest.skipUnless(testing.POSIX and shutil.which("sh"), "the README's commands are for a POSIX shell")
+class DocumentTest(LedgerTest):
+    """The README says what the commands do."""
+
+    README = HERE / "README.md"
+
+    def sections(self) -> List[Tuple[str, str]]:
+        parts = re.split(r"^## (.*)\n", self.README.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+        return list(zip(parts[::2], parts[1::2]))
+
+    def test_every_command_of_the_readme(self) -> None:
+        tried = 0
+        for title, text in self.sections():
+            blocks = re.findall(r"^(`{3,})console\n(.*?)^\1$", text, re.MULTILINE | re.DOTALL)
+            session = [command for _, block in blocks for command in testing.commands(block)]
+            folder = self.scene(title) if session else self.folder
+            script = "".join(f"{command}last=$?; echo '=-='; (exit $last)\n" for command, _ in session)
+            env = testing.clean_environment(**WHO, PATH=f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
+            ran = testing.process("sh", "-c", script, cwd=folder, env=env, stderr=subprocess.STDOUT)
+            said = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<time>", ran.stdout.decode())
+            outputs = re.sub("[0-9a-f]{64}", "<64 hex digits>", said).split("=-=\n")
+            self.assertEqual(len(session), len(outputs) - 1, outputs[-1])
+            for (command, wanted), got in zip(session, outputs):
+                with self.subTest(title, command=command):
+                    self.assertEqual(wanted, got)
+                tried += 1
+        self.assertGreater(tried, 20)
+
+    def test_a_lost_race_is_recorded_anew(self) -> None:
+        """record.sh of the README, where another job pushes just before its first push."""
+        text = dict(self.sections())["Set-up 1: on a branch of its own"]
+        session = [command for _, block in testing.blocks(text, "console") for command in testing.commands(block)]
+        begin = "".join(command for command, _ in session[: [c for c, _ in session].index(RECORD_SH) + 1])
+        folder = self.scene("race")
+        env = testing.clean_environment(**WHO, PATH=f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
+        clone = "git clone -q -b main ../origin.git ../other && git -C ../other worktree add -q .verdict origin/verdict-ledger\n"
+        ran = testing.process("sh", "-ec", begin + clone + "cp record.sh findings.json ../other/", cwd=folder, env=env)
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        other = f"cd {shlex.quote(str(folder.parent / 'other'))} && {RECORD_SH.replace('first', 'other')}"
+        race = f"if [ ! -e ../raced ]; then touch ../raced; ({other.strip()}) >../other.txt 2>&1; fi\n"
+        real = shlex.quote(str(shutil.which("git")))
+        wrapper = self.folder / "bin" / "git"
+        wrapper.write_text(f'#!/bin/sh\ncase "$*" in *push*)\n{race};; esac\nexec {real} "$@"\n', encoding="utf-8")
+        wrapper.chmod(0o755)
+        ran = testing.process("sh", "-c", RECORD_SH, cwd=folder, env=env)
+        wanted = "attempt 1: another job was faster\nrun 3 (delta): pass with risks\n"
+        self.assertEqual((0, wanted), (ran.returncode, ran.stdout.decode()), ran.stderr)
+        rows = testing.git(folder, "show", "origin/verdict-ledger:runs.jsonl", env=env).splitlines()
+        self.assertEqual(["first", "other", "first"], [json.loads(row)["by"] for row in rows])
+
+    def scene(self, title: str) -> Path:
+        """A folder as the README takes it: the ledger where it is in this project, and python3 as the one that runs this."""
+        folder = self.folder / re.sub(r"\W+", "-", title) / "code"
+        shutil.copytree(
+            str(HERE), str(folder / "examples" / "ledger"), ignore=shutil.ignore_patterns("__pycache__", "test_*")
+        )
+        shutil.copy(str(TOP / "verdict_contract.py"), str(folder))
+        for path in [folder, *folder.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        python = self.folder / "bin" / "python3"
+        python.parent.mkdir(exist_ok=True)
+        python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+        python.chmod(0o755)
+        return folder
+
+    def test_the_tables(self) -> None:
+        text = self.README.read_text(encoding="utf-8")
+        for name in (*LEDGER.PRINTED, *LEDGER.DONE):
+            self.assertIn(f"`{name}`", text)
+        modules = {path.name for path in HERE.glob("*.py") if not path.name.startswith("test_")}
+        self.assertEqual(set(), {name for name in modules if f"`{name}`" not in text})
+        for path in HERE.glob("*.py"):
+            lines = len(path.read_text(encoding="utf-8").splitlines())
+            self.assertTrue(lines <= 300 or path.name.startswith("test_"), (path.name, lines))
 
 
 if __name__ == "__main__":
