@@ -3,6 +3,7 @@
 Each of CASES is a test: steps, with the values that are right. Below them, what must hold for every history.
 """
 
+import base64
 import contextlib
 import errno
 import importlib.util
@@ -1563,6 +1564,126 @@ class DocumentTest(LedgerTest):
         for path in HERE.glob("*.py"):
             lines = len(path.read_text(encoding="utf-8").splitlines())
             self.assertTrue(lines <= 300 or path.name.startswith("test_"), (path.name, lines))
+
+
+WORKFLOW = HERE.parent / "workflows" / "ledger.yml"
+
+
+@testing.NEEDS_PROGRAMS
+@testing.NEEDS_GIT
+@unittest.skipUnless(WORKFLOW.exists(), "the workflow is not here")
+@unittest.skipUnless(
+    shutil.which("bash") and shutil.which("tar") and shutil.which("base64"), "needs bash, tar and base64"
+)
+class WorkflowTest(LedgerTest):
+    """The workflow's scripts, run on real git, a folder in the place of the service."""
+
+    def script(self, name: str) -> str:
+        """The script of the step with a name, its indent taken off."""
+        text = WORKFLOW.read_text(encoding="utf-8").partition(f"- name: {name}\n")[2].partition("        run: |\n")[2]
+        lines = []
+        for line in text.split("\n"):
+            if line and not line.startswith(" " * 10):
+                break
+            lines.append(line[10:])
+        return "\n".join(lines)
+
+    def test_its_rules(self) -> None:
+        text = WORKFLOW.read_text(encoding="utf-8")
+        self.assertEqual(4, len(re.findall(r"\n    timeout-minutes: \d+\n    permissions:\n", text)))
+        self.assertEqual(["read", "write", "read"], re.findall(r"\n      contents: (\w+)\n", text))
+        self.assertIsNone(re.search(r"^ *(- )?uses:", text, re.MULTILINE))
+        for name in re.findall(r"- name: (.*)\n", text):
+            self.assertNotIn("${{", self.script(name), name)
+        writes = text.partition("\n  record:\n")[2].partition("\n  gate:\n")[0]
+        self.assertNotIn("secrets.", writes)
+
+    def scene(self) -> Dict[str, str]:
+        """A project with its ledger's branch, as origin; the environment of a job."""
+        code = self.folder / "code"
+        shutil.copytree(
+            str(HERE), str(code / "tools/verdict/ledger"), ignore=shutil.ignore_patterns("__pycache__", "test_*")
+        )
+        shutil.copy(str(TOP / "verdict_contract.py"), str(code / "tools/verdict"))
+        for path in [code, *code.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        env = testing.clean_environment(**WHO)
+        (code / "api.py").write_text("x = 1\n", encoding="ascii")
+
+        def git(*words: str) -> str:
+            return testing.git(code, *words, env=env)
+
+        for words in ("init -q", "add -A", "commit -q -m code", "branch -m main"):
+            git(*words.split())
+        (code / "api.py").write_text("x = 2\n", encoding="ascii")
+        for words in ("commit -q -a -m more", "checkout -q --orphan verdict-ledger", "rm -rfq ."):
+            git(*words.split())
+        git("commit", "-q", "--allow-empty", "-m", "begin")
+        testing.git(self.folder, "clone", "-q", "--bare", str(code), str(self.folder / "origin.git"), env=env)
+        head = git("rev-parse", "main")
+        job = {
+            "GITHUB_SERVER_URL": str(self.folder),
+            "GITHUB_REPOSITORY": "origin.git",
+            "TOKEN": "t",
+            "REVIEW_TOKEN": "0" * 16,
+        }
+        return {**env, **job, "TOOLS": head, "HEAD": head, "BASE": git("rev-parse", "main~1"), "PATH": self.path()}
+
+    def path(self) -> str:
+        python = self.folder / "bin" / "python3"
+        python.parent.mkdir()
+        python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+        python.chmod(0o755)
+        return f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+
+    def step(self, name: str, env: Dict[str, str], reply: str) -> Ran:
+        temporary = self.folder / f"job {len(list(self.folder.iterdir()))}"
+        temporary.mkdir()
+        own = {"RUNNER_TEMP": str(temporary), "GITHUB_STEP_SUMMARY": str(temporary / "summary.md")}
+        own["REPLY"] = base64.b64encode(reply.encode()).decode()
+        ran = testing.process(
+            "bash", "-e", "-o", "pipefail", "-c", self.script(name), cwd=temporary, env={**env, **own}
+        )
+        return Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+
+    def test_record_and_judge(self) -> None:
+        env = self.scene()
+        approval = APPROVAL.strip() + " " + "0" * 16 + "\n"
+        finding = {"title": "No timeout", "path": "api.py", "severity": "Blocker"}
+        self.assertEqual(4, self.step("Judge the change by the ledger", env, fenced() + approval).status)
+        refusal = fenced(finding) + REFUSAL.strip() + " " + "0" * 16 + "\n"
+        ran = self.step("Record the run, and push it", env, refusal)
+        self.assertEqual(0, ran.status, ran)
+        for reply, status, word in (
+            (fenced(resolved=["F-1"]) + approval, 0, "pass with risks (exit 0)"),
+            (fenced() + approval, 1, "fail (exit 1)"),
+            (fenced(resolved=["F-1"]) + APPROVAL, 1, "because of unusable-reply"),
+            ("", 1, "because of unusable-reply"),
+        ):
+            ran = self.step("Judge the change by the ledger", env, reply)
+            self.assertEqual(status, ran.status, ran)
+            self.assertIn(word, ran.out)
+        ran = self.step("Judge the change by the ledger", {**env, "REVIEW_TOKEN": ""}, "")
+        self.assertEqual(1, ran.status, ran)
+
+    def test_a_lost_race(self) -> None:
+        env = self.scene()
+        approval = fenced() + APPROVAL.strip() + " " + "0" * 16 + "\n"
+        real = shlex.quote(str(shutil.which("git")))
+        inner = shlex.quote(self.script("Record the run, and push it"))
+        race = (
+            'if [ ! -e "$GITHUB_SERVER_URL/raced" ]; then touch "$GITHUB_SERVER_URL/raced"; mkdir "$RUNNER_TEMP/inner"\n'
+            f'(cd "$RUNNER_TEMP/inner" && RUNNER_TEMP="$RUNNER_TEMP/inner" bash -e -o pipefail -c {inner}) >/dev/null 2>&1; fi\n'
+        )
+        wrapper = self.folder / "bin" / "git"
+        wrapper.write_text(f'#!/bin/sh\ncase "$1" in push)\n{race};; esac\nexec {real} "$@"\n', encoding="utf-8")
+        wrapper.chmod(0o755)
+        ran = self.step("Record the run, and push it", env, approval)
+        self.assertEqual((0, True), (ran.status, "attempt 1: another run was faster" in ran.out), ran)
+        shown = testing.git(
+            self.folder / "origin.git", "show", "verdict-ledger:runs.jsonl", env=testing.clean_environment()
+        )
+        self.assertEqual([1, 2], [json.loads(row)["run"] for row in shown.splitlines()])
 
 
 if __name__ == "__main__":
