@@ -125,12 +125,13 @@ def _anchored(memory: Memory, made: str, given: Set[str], today: datetime.date) 
 
 
 def _merged(memory: Memory, name: str, group: _Group) -> Entry:
-    """One entry for all of a group: the first's words, the worst severity, all evidence."""
+    """One entry for all of a group: the first's words, the worst severity, all evidence and the other titles."""
     made: Dict[str, Any] = {}
     for entry in group.entries:
         made.update((field, value) for field, value in entry.items() if field not in made)
     made["severity"] = max((entry["severity"] for entry in group.entries), key=RANK.__getitem__)
-    evidence = [text for entry in group.entries for text in entry.get("evidence", ())]
+    evidence = [entry["title"] for entry in group.entries if entry["title"] != made["title"]]
+    evidence += [text for entry in group.entries for text in entry.get("evidence", ())]
     made.update(evidence=list(dict.fromkeys(evidence)) if evidence else None)
     if any(entry.get("class") == "real-defect" for entry in group.entries):
         made["class"] = "real-defect"

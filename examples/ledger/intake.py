@@ -29,7 +29,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
 _LINE_ENDS = re.compile("\r\n|[\n\r]")
 _LOOSE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_BARE_JSON = re.compile(r"\"findings\"[ \t]*:")
+_BARE_JSON = re.compile(r"[\"']findings[\"'][ \t]*:")
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
@@ -67,7 +67,7 @@ def prepare(options: argparse.Namespace, root: str, repository: Optional[Reposit
         unusable,
         _scope(options, repository, sha),
         _checks(options.check),
-        [text for text in [*_short("--not-tested", options.not_tested), *stated.not_tested] if text.strip()],
+        [text for text in [*_short("--not-tested", options.not_tested), *stated.not_tested] if _names(text)],
         sha,
         code,
         tree,
@@ -217,6 +217,12 @@ def _blocks(reply: str) -> Tuple[List[List[str]], List[str]]:
 # --- What the caller says -------------------------------------------------------------------------
 
 
+def _names(text: str) -> bool:
+    """Whether a text on what was not tested names anything."""
+    word = "".join(filter(str.isalnum, text)).lower()
+    return word not in ("", "none", "nothing", "na", "null")
+
+
 def _short(name: str, texts: Sequence[str]) -> Sequence[str]:
     if any(len(text) > LONGEST for text in texts):
         raise Refused(f"{name}: more than {LONGEST} characters")
@@ -236,6 +242,8 @@ def _checks(given: Sequence[str]) -> Dict[str, int]:
 def _paths(name: str, given: Sequence[str]) -> List[str]:
     """The paths, normal; empty where one of them is the top folder. Raises Refused."""
     paths = [normal_path(path) for path in _short(name, given)]
+    if "" in given:  # an unset variable of a shell, not the top folder
+        raise Refused(f"{name}: an empty path")
     outside = next((path for path in paths if path and not inside(path)), None)
     if outside:
         raise Refused(f"{name} {outside}: is not below the top folder")
@@ -259,10 +267,11 @@ def _scope(options: argparse.Namespace, repository: Optional[Repository], sha: O
 def _commit(
     options: argparse.Namespace, root: str, repository: Optional[Repository]
 ) -> Tuple[Optional[str], Optional[Row], Tree]:
-    sha = repository.commit(options.sha or "HEAD") if repository else None
+    given = options.sha is not None
+    sha = repository.commit(options.sha if given else "HEAD") if repository else None
     if repository is None or sha is None:
-        if options.sha or options.code_path:
-            raise Refused(f"--{'sha' if options.sha else 'code-path'}: there is no such commit here")
+        if given or options.code_path:
+            raise Refused(f"--{'sha' if given else 'code-path'}: there is no such commit here")
         return None, None, UNKNOWN
     paths = _paths("--code-path", options.code_path)
     code = repository.code(sha, root, paths)

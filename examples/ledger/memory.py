@@ -138,7 +138,7 @@ class Memory:
             names[:] = dict.fromkeys(kept.id if name == gone.id else name for name in names)
         kept.severity = max(kept.severity, gone.severity, key=RANK.__getitem__)
         kept.open, kept.came_back = kept.open or gone.open, kept.came_back or gone.came_back
-        kept.regressed, kept.defect = kept.regressed or gone.regressed, kept.defect or gone.defect
+        kept.regressed, kept.defect = kept.open and kept.came_back, kept.defect or gone.defect
         kept.first_seen = min(kept.first_seen, gone.first_seen)
         kept.test = kept.test if kept.test == gone.test else None
 
