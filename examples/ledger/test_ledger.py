@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 sys.path.insert(0, str(TOP))
 import test_verdict_contract as testing
-from verdict_contract import find_verdict
+from verdict_contract import diff_token, find_verdict
 
 
 def load(path: Path) -> Any:
@@ -469,7 +469,7 @@ class LedgerTest(testing.Scratch):
         """Call the ledger at a moment, and see that what leaves it is inert."""
         words = shlex.split(arguments) if isinstance(arguments, str) else list(arguments)
         self.day += words[0] == "record"
-        os.environ["VERDICT_LEDGER_NOW"] = at or day(max(self.day, 1))
+        os.environ["VERDICT_LEDGER_NOW"] = at or day(min(max(self.day, 1), 31))
         out, err = (io.TextIOWrapper(io.BytesIO(), "ascii", "strict", "\n") for _ in range(2))
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = LEDGER.main(words)
@@ -1265,6 +1265,121 @@ HANDSHAKE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 
 
+UNUSABLE = {
+    "no JSON": "{",
+    "no object": "[]",
+    "no findings": "{}",
+    "findings are no list": '{"findings": {}}',
+    "a finding is no object": '{"findings": ["x"]}',
+    "no title": '{"findings": [{"severity": "Minor"}]}',
+    "a blank title": '{"findings": [{"title": " "}]}',
+    "a title too long": stated({"title": "x" * 201}),
+    "a text too long": stated({"title": "x", "detail": "x" * 2001}),
+    "one finding too many": stated(*[{"title": str(n)} for n in range(501)]),
+    "nested too deep": stated(but(A, extra=json.loads("[" * 50 + "]" * 50))),
+    "nested without end": '{"findings": ' + "[" * 100000,
+    "a key twice": '{"findings": [], "findings": [{"title": "x"}]}',
+    "a key twice in other letters": '{"findings": [{"title": "x"}], "\\u0066indings": []}',
+    "NaN": '{"findings": [{"title": "x", "line": NaN}]}',
+    "no finite number": '{"findings": [{"title": "x", "line": 1e999}]}',
+    "a number too long": '{"findings": [{"title": "x", "line": ' + "9" * 5000 + "}]}",
+    "resolved is no list": '{"findings": [], "resolved": "F-1"}',
+    "resolved holds no text": '{"findings": [], "resolved": [1]}',
+    "a question without text": '{"findings": [], "questions": [{}]}',
+    **{f"a maintainer's key, {name}": stated(but(A, **{name.upper(): 1})) for name in sorted(stating.FORBIDDEN)},
+    "a maintainer's key at the top": stated(A, Verdict="pass"),
+    "too large": stated(A) + " " * (5 << 20),
+}
+
+
+class LimitTest(LedgerTest):
+    """Inputs that cannot be used: from a caller refused, from a reviewer recorded as blocked, with nothing taken."""
+
+    def test_unusable_findings_are_refused(self) -> None:
+        self.take(run(A))
+        for name, text in UNUSABLE.items():
+            with self.subTest(name):
+                step = Step(
+                    "record --verdict pass --findings f.json",
+                    {"status": 2, "kept": True, "lines": {".": 0}},
+                    [("f.json", text)],
+                )
+                self.assertEqual(1, self.take(step).err.count("\n"))
+        self.take(
+            Step(
+                "record --verdict pass --findings f.json",
+                {"status": 2, "kept": True},
+                [("f.json", b'{"findings": [], "x": "\xff"}')],
+            )
+        )
+        self.take(do("record --verdict pass --findings nowhere.json", 2, kept=True, err=["nowhere.json: No such file"]))
+        self.take(do("record --report .", 2, kept=True, err=["ledger: .: Is a directory"]))
+
+    def test_unusable_replies_are_recorded_as_blocked(self) -> None:
+        for name, text in UNUSABLE.items():
+            with self.subTest(name):
+                self.take(
+                    reply("```findings\n" + text + "\n```\n" + APPROVAL, verdict="blocked", deltas="", resolved_now="")
+                )
+
+    def test_what_is_just_within_the_limits(self) -> None:
+        deep = json.loads("[" * 46 + "]" * 46)
+        found = [{"title": "x" * 196 + f" {n}", "detail": "y" * 2000} for n in range(500)]
+        self.take(run(*found[:3], but(A, extra=deep), warnings=1))
+        self.take(run(*found))
+        self.assertEqual(500, len(self.rows()[-1]["findings"]))
+
+    @testing.NEEDS_ROOM
+    def test_a_reply_over_what_is_read(self) -> None:
+        Path("r.md").write_bytes(b"")
+        os.truncate("r.md", (64 << 20) + 1)
+        self.take(
+            do("record --report r.md", row_report={"rule": "too-large", "size": (64 << 20) + 1}, verdict="blocked")
+        )
+        if Path("/dev/zero").exists():
+            self.take(do("record --report /dev/zero", 2, kept=True, err=["more than"]))
+
+    def test_a_reply_in_utf_16(self) -> None:
+        self.take(reply((fenced(A) + APPROVAL).encode("utf-16"), deltas="F-1 NEW"))
+
+    def test_tokens(self) -> None:
+        approval = fenced() + APPROVAL.rstrip() + " 0123456789abcdef\n"
+        self.take(reply(approval, "--token 0123456789ABCDEF", verdict="pass"))
+        self.take(reply(approval, "--token 0123456789abcdee", verdict="blocked"))
+        self.take(reply(approval, verdict="blocked"))
+        self.take(reply(approval, "--token x", status=2, kept=True, err=["--token"]))
+        Path("d").write_bytes(b"a diff\n")
+        self.take(
+            reply(
+                fenced() + APPROVAL.rstrip() + f" {diff_token(b'a diff' + bytes([10]))}\n",
+                "--diff-file d",
+                verdict="pass",
+            )
+        )
+        Path("d").write_bytes(b" ")
+        self.take(reply(approval, "--diff-file d", status=2, kept=True, err=["empty"]))
+
+    def test_a_row_that_is_signed_and_makes_no_sense(self) -> None:
+        self.take(run(A))
+        row = self.rows()[0]
+        for name, value in (
+            ("findings", None),
+            ("findings", [{}]),
+            ("checks", []),
+            ("resolved", [{"id": "F-7", "basis": "claimed"}]),
+        ):
+            bad = {**row, name: value}
+            bad.pop("hash")
+            Path(".verdict/runs.jsonl").write_bytes(chain.seal(bad, chain.FIRST))
+            self.take(gate(4, lines={".": 0}))
+
+    def test_the_root_of_the_environment(self) -> None:
+        os.environ["VERDICT_LEDGER_ROOT"] = "elsewhere"
+        Path("f.json").write_text(stated(A), encoding="ascii")
+        self.assertEqual(0, self.call("record --verdict pass --findings f.json").status)
+        self.assertTrue(Path("elsewhere/runs.jsonl").exists() and not Path(".verdict").exists())
+
+
 class ServerTest(LedgerTest):
     """The server, in both eras."""
 
@@ -1674,7 +1789,7 @@ class WorkflowTest(LedgerTest):
 
     def test_its_rules(self) -> None:
         text = WORKFLOW.read_text(encoding="utf-8")
-        self.assertEqual(4, len(re.findall(r"\n    timeout-minutes: \d+\n    permissions:\n", text)))
+        self.assertEqual(5, len(re.findall(r"\n    timeout-minutes: \d+\n    permissions:\n", text)))
         self.assertEqual(["read", "write", "read"], re.findall(r"\n      contents: (\w+)\n", text))
         self.assertIsNone(re.search(r"^ *(- )?uses:", text, re.MULTILINE))
         for name in re.findall(r"- name: (.*)\n", text):
@@ -1724,11 +1839,30 @@ class WorkflowTest(LedgerTest):
         temporary = self.folder / f"job {len(list(self.folder.iterdir()))}"
         temporary.mkdir()
         own = {"RUNNER_TEMP": str(temporary), "GITHUB_STEP_SUMMARY": str(temporary / "summary.md")}
+        own["GITHUB_OUTPUT"] = str(temporary / "output")
         own["REPLY"] = base64.b64encode(reply.encode()).decode()
         ran = testing.process(
             "bash", "-e", "-o", "pipefail", "-c", self.script(name), cwd=temporary, env={**env, **own}
         )
-        return Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+        summary = temporary / "summary.md"
+        said = summary.read_text(encoding="ascii") if summary.exists() else ""
+        return Ran(ran.returncode, ran.stdout.decode() + said, ran.stderr.decode())
+
+    def test_the_comment_is_looked_for_on_all_pages(self) -> None:
+        gh = '#!/bin/sh\necho "$*" >>"$RUNNER_TEMP/../gh.log"\ncase "$*" in *--paginate*) echo "$FOUND";; esac\n'
+        env = testing.clean_environment(PATH=self.path(), GITHUB_REPOSITORY="o/r", NUMBER="7", COMMENT="")
+        (self.folder / "bin" / "gh").write_text(gh, encoding="ascii")
+        (self.folder / "bin" / "gh").chmod(0o755)
+        for found, wanted in (
+            ("41\n42", "PATCH repos/o/r/issues/comments/41"),
+            ("", "POST repos/o/r/issues/7/comments"),
+        ):
+            ran = self.step("Replace the comment of an earlier run, or add one", {**env, "FOUND": found}, "")
+            self.assertEqual(0, ran.status, ran)
+            log = (self.folder / "gh.log").read_text(encoding="ascii")
+            self.assertIn("api --paginate repos/o/r/issues/7/comments --jq .[]", log)
+            self.assertIn(wanted, log)
+        self.assertIn(f"mark='{views.MARKER}'", WORKFLOW.read_text(encoding="utf-8"))
 
     def test_record_and_judge(self) -> None:
         env = self.scene()
