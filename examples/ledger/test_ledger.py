@@ -1365,7 +1365,7 @@ class LimitTest(LedgerTest):
         for name, value in (
             ("findings", None),
             ("findings", [{}]),
-            ("checks", []),
+            ("checks", None),
             ("resolved", [{"id": "F-7", "basis": "claimed"}]),
         ):
             bad = {**row, name: value}
