@@ -463,6 +463,7 @@ LATER = [
     case("contradicted", "heading-that-is-a-decision", AMBIGUOUS, "Our verdict", "Rejected.", A, line=2),
     case("contradicted", "heading-before-a-form-feed", AMBIGUOUS, "Verdict\x0cREJECT", A, line=1),
     case("contradicted", "box-in-a-quote", AMBIGUOUS, "- 1. [x] Blocked: it leaks", A, line=1),
+    case("contradicted", "json-of-two", AMBIGUOUS, '[{"verdict": "approve"}, {"verdict": "nack"}]', A, line=1),
     case("contradicted", "json-with-blanks", AMBIGUOUS, '"VERDICT" :\t"not approved", "n": 1', A, line=1),
     case("contradicted", "json-escaped", AMBIGUOUS, 'x = "{\\"verdict\\": \\"reject\\"}"', A, line=1),
     case("contradicted", "json-in-a-fence", AMBIGUOUS, "```json", '{"verdict": "rejected"}', "```", A, line=2),
@@ -902,6 +903,7 @@ LATER = [
     case("approved", "not-heading-that-is-a-decision", APPROVE, "Our decision", "Rejected.", A),
     case("approved", "not-heading-before-a-form-feed", APPROVE, "Verdict x\x0cREJECT", A),
     case("approved", "not-box-in-a-quote", APPROVE, "> [x] Blocked: it leaks", A),
+    case("approved", "not-json-of-two", APPROVE, '[{"verdict": "approve"}, {"verdict": "pass"}]', A),
     case("approved", "not-json-with-blanks", APPROVE, '"VERDICT" :\t"not approved yet?", "n": 1', A),
     case("approved", "not-json-escaped", APPROVE, 'x = "{\\"verdict\\": \\"pass\\"}"', A),
     case("approved", "not-json-in-a-fence", APPROVE, "```json", '{"verdicts": "rejected"}', "```", A),
@@ -1819,15 +1821,18 @@ STATEMENTS = (
 HUGE = {
     "blocked": [R + "\n"],
     "unknown-value": [M, "==VERDICT", "=" * 9 + "VERDICT" + "=" * 9],
-    "contradicted": ["VERDICT: REQUEST_CHANGES\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c", '"verdict":"reject'],
     "repeated": [A + "\n", "a" + A],
+    "contradicted": [
+        OLD_BLOCK + "\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c", "Verdict\n\nREJECT\n", "[x] REJECT:\n",
+        '{"verdict":"reject"}', "\\REQUEST\\_CHANGES\\\n",
+    ],
+    "off-form": [M + "\n", A + "D\n", A + "\\x"],
     "open-block": ["`", "~", "``` \n", "<!--\n", "````\n```\n", "~~~ `\n"],
     "approved": [
-        "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85", "\\", "_", "-",
-        "REQUEST_CHANGES ", "REJECT ", "not ", "can not be ", "needs more ", "request-", "1.", "[x]", "[ ] ", "a: ", "a-", "final ",
-        "verdict: reject ", "verdict: reject x\n", "the final verdict ", "> verdict: reject x\n", "[x] reject x\n", "- [ ] reject\n",
-        "## Verdict\n\n", '"verdict":', '{"verdict":"no"}\n', "previous ", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>",
-        "<value>", "\ufeff", "-->\n", "```\n```\n",
+        "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85",
+        "REQUEST_CHANGES ", "1.", "[x]", "a: ", "a-", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>",
+        "\ufeff", "-->\n", "```\n```\n", "\\", "\\_", "[x] REJECT ", "[ ]", "- [x] \n", "Verdict\n", "Verdict\r\r", "THE FINAL ",
+        "REJECT, ", "NOT ", "NOT-", "DO NOT BE ", "CHANGES_", '"verdict":', '"verdict":"', "DECISION | ", "Previous ",
     ],
 }  # fmt: skip
 # Where a character is put into an approval, and those that may stand there; any other must spoil it.

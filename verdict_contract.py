@@ -145,13 +145,13 @@ class _Facts(NamedTuple):
     marks: List[int]  # of every sentinel and mention
     refusals: List[int]  # of lines that refuse by themselves, in fences too
     objections: List[int]  # of those, and of mentions and old-style statements that refuse
+    prose_refuses: List[int]  # without a sentinel, of the objections outside fences
+    prose_approves: List[int]  # without a sentinel, of the old-style approvals outside fences
     last: int  # of the last line that is not blank
     last_word: int  # of the last line that holds a letter or digit
     bare: bool  # whether the last line has the one shape that can approve
     token_right: bool  # and the token that was asked for, or none where none was
     unclosed: List[int]  # beside an approval without a token, where a fence or comment opens that never closes
-    prose_refuses: List[int]  # without a sentinel, of the objections outside fences
-    prose_approves: List[int]  # without a sentinel, of the old-style approvals outside fences
 
 
 class Rule(NamedTuple):
@@ -267,29 +267,24 @@ def verdict_line(report: Optional[str], token: Optional[str] = None) -> str:
 
 
 def _read(report: str, token: Optional[str]) -> _Facts:
-    # 1. Take away what carries no text, then the disguises.
+    # 1. Take away what carries no text, then the disguises; keep the lines that could hold a verdict.
     text = _cleaned(report)
     folded, count = _folded(text), text.count("\n")
-    # 2. Find the markers, and what stands behind each.
     lines = _loose_lines(folded, count)
-    marks = [(line.number, says) for line in lines for says in _marks(line.text)]
-    kinds = (REQUEST_CHANGES, _UNKNOWN, _OFF_FORM, APPROVE, _REFUSING_MENTION)
-    refused, unknown, off_form, approvals, refusing = ([at for at, says in marks if says == kind] for kind in kinds)
-    # 3. Find what else refuses, and where no sentinel stands, listen to the prose.
+    # 2. Find the markers, and what stands behind each.
+    refused, unknown, off_form, approvals, refusing, marks = _markers(lines)
+    # 3. Find what else refuses, and where no sentinel stands, what the prose outside fences says.
     refusals = _refusal_lines(lines, folded)
     objections = sorted({*refusals, *refusing, *_old_style(REQUEST_CHANGES, lines)})
-    prose = not (refused or unknown or off_form or approvals)
+    sentinels = refused or unknown or off_form or approvals
+    prose_refuses = [] if sentinels else _outside_fences(objections, text)
+    prose_approves = [] if sentinels else _outside_fences(_old_style(APPROVE, lines), text)
     # 4. Look at the last line as it is written, and at what is left open above it.
     last, bare, token_right = _last_line(text, count, token)
-    return _Facts(
-        *(refused, unknown, off_form, approvals, [at for at, _ in marks], refusals, objections, last),
-        last_word=count - folded.count("\n", len(folded.rstrip(_SIGNS))),
-        bare=bare,
-        token_right=token_right,
-        unclosed=_unclosed(text) if approvals and token is None else [],
-        prose_refuses=_outside_fences(objections, text) if prose else [],
-        prose_approves=_outside_fences(_old_style(APPROVE, lines), text) if prose else [],
-    )
+    last_word = count - folded.count("\n", len(folded.rstrip(_SIGNS)))
+    unclosed = _unclosed(text) if approvals and token is None else []
+    found = (refused, unknown, off_form, approvals, marks, refusals, objections, prose_refuses, prose_approves)
+    return _Facts(*found, last, last_word, bare, token_right, unclosed)
 
 
 class _Line(NamedTuple):
@@ -334,15 +329,19 @@ _OFF_FORM, _UNKNOWN, _MENTION, _REFUSING_MENTION = "off form", "unknown", "menti
 _INSTRUCTION = re.compile(rf"{_SIGN}*{_PLACEHOLDER.upper()}")
 
 
-def _marks(line: str) -> Iterator[str]:
-    """What each sentinel and mention of a loose line says."""
-    before, *values = _MARKER.split(line)
-    read = _sentinel if _BEFORE_SENTINEL.fullmatch(before) else _mention
-    for value in values:
-        says = read(value)
-        if says:
-            yield says
-        read = _mention  # before the next marker stand the letters of this one
+def _markers(lines: Sequence[_Line]) -> List[List[int]]:
+    """The lines of the sentinels that say each of four things, of the mentions that refuse, and of all that count."""
+    marks = [(line.number, says) for line in lines for says in _marks(line.text) if says]
+    kinds = (REQUEST_CHANGES, _UNKNOWN, _OFF_FORM, APPROVE, _REFUSING_MENTION)
+    return [*([at for at, says in marks if says == kind] for kind in kinds), [at for at, _ in marks]]
+
+
+def _marks(line: str) -> Iterator[Optional[str]]:
+    """What each marker of a loose line says; None for one that counts nowhere."""
+    before, *behind = _MARKER.split(line)
+    first = _sentinel if _BEFORE_SENTINEL.fullmatch(before) else _mention
+    yield from map(first, behind[:1])
+    yield from map(_mention, behind[1:])  # before these stand the letters of a marker
 
 
 def _sentinel(behind: str) -> Optional[str]:
@@ -436,27 +435,29 @@ _REFUSAL_WITHIN = re.compile(rf"(?<!{_ALNUM})(?:{_REFUSED})(?!{_ALNUM})")
 _ASKED = re.compile(rf"{_ASK}(?!{_ALNUM})")
 _ASKED_EITHER_WAY = re.compile(rf"(?:{_ASK}|CHANGES[_-]REQUESTED)(?!{_ALNUM})")
 
-# What stands before a refusal, with the signs right before it apart.
+# What may stand before a refusal in a line, the signs right before it apart; then what may stand behind it.
 _LEAD = "[^0-9A-Z>]*"
 _LABEL = rf"{_LEAD}(?:(?:THE|MY|OUR|FINAL|OVERALL|REVIEW|REVIEWER|CODE|PR|MERGE){_SIGN}+){{0,3}}"
 _APART = rf"(?={_SIGN}*[:=|-])(?P<signs>{_SIGN}+)"
 _NOTHING = re.compile(rf"(?P<signs>{_SIGN}*)")
 _FREE_LABEL = re.compile(
-    rf"{_SIGN}*{_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?(?:(?={_SIGN}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD}))"
-    rf"(?P<signs>{_SIGN}+)(?={_ASKED_EITHER_WAY.pattern})"
+    rf"""{_SIGN}*
+    {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?                    # a label, that ends ...
+    (?:(?={_SIGN}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD}))         # before a colon or =, or in the word VERDICT
+    (?P<signs>{_SIGN}+)(?={_ASKED_EITHER_WAY.pattern})""",
+    re.VERBOSE,
 )
 _VERDICT_LABEL = re.compile(rf"{_LABEL}{_WORD}{_APART}")
 _DECISION_LABEL = re.compile(rf"{_LABEL}(?:{_WORD}|DECISION|RECOMMENDATION){_APART}")
 _TICKED_BOX = re.compile(rf"(?={_LEAD}\[x\])(?P<signs>{_LEAD})")
 _NO_QUOTE = re.compile(rf"(?P<signs>{_LEAD})")
-_JSON_NAME = re.compile(rf'.*?"{_WORD}"[ \t]*:[ \t]*(?P<signs>")')
-# What stands behind it.
+_JSON_NAME = re.compile(rf'.*?"{_WORD}"[ \t]*:[ \t]*(?P<signs>")(?=(?:{_REFUSED})")')
 _THE_END = re.compile(rf"{_SIGN}*\Z")
 _AN_END = re.compile(rf"{_SIGN}*(?:\Z|[,;:.!?(\[|]|-[ \t]|[ \t]-)|{_SIGN}+(?:BECAUSE|UNTIL|UNLESS|SINCE)(?!{_ALNUM})")
 _QUOTE = re.compile('"')
 
 _Kind = Tuple[Pattern[str], Pattern[str], Pattern[str]]
-_KINDS: Sequence[_Kind] = (
+_KINDS: Sequence[_Kind] = (  # of refusal lines: what stands before the refusal, the refusal, what stands behind it
     (_NOTHING, _ASKED_EITHER_WAY, _THE_END),
     (_FREE_LABEL, _ASKED_EITHER_WAY, _THE_END),
     (_DECISION_LABEL, _REFUSAL, _THE_END),
@@ -466,7 +467,7 @@ _KINDS: Sequence[_Kind] = (
     (_JSON_NAME, _REFUSAL, _QUOTE),
 )
 _UNDER_A_LABEL: Sequence[_Kind] = ((_NO_QUOTE, _REFUSAL, _AN_END),)
-_TELLING = (_WORD, "DECISION", "RECOMMENDATION", "REQUEST", "[X]")  # each kind above holds one of them
+_TELLING = (_WORD, "DECISION", "RECOMMENDATION", "CHANGES", "[X]")  # each kind holds one of them
 
 _LABEL_ALONE = re.compile(rf"{_LABEL}{_WORD}{_LEAD}")
 _NEXT = re.compile(r"[ \t\r\n]*([^\r\n]*)")
@@ -490,10 +491,14 @@ def _refuses(line: str, kinds: Sequence[_Kind]) -> bool:
     for before, refusal, behind in kinds:
         lead = before.match(line)
         said = lead and refusal.match(line, lead.end())
-        chosen = lead and lead["signs"].rfind("[ ]") <= lead["signs"].rfind("[x]")
-        if chosen and said and behind.match(line, said.end()):
+        if lead and said and behind.match(line, said.end()) and _chosen(lead["signs"]):
             return not _DATED.match(line)
     return False
+
+
+def _chosen(signs: str) -> bool:
+    """Whether no box stands in the signs before a refusal, or the last of them is ticked."""
+    return signs.rfind("[ ]") <= signs.rfind("[x]")
 
 
 _OLD_STYLE = {
@@ -517,7 +522,8 @@ def _lines_holding(word: str, text: str, count: int) -> Iterator[Tuple[int, int,
 
     From the last, for str searches faster that way; and a word that begins with a rare sign is soon told to be absent.
     """
-    number, below, at = count, len(text), text.rfind(word) if word[0] in text else -1
+    at = text.rfind(word) if word[0] in text else -1
+    number, below = count, len(text)
     while at >= 0:
         number, below = number - text.count("\n", at, below), at
         start, end = text.rfind("\n", 0, at), text.find("\n", at)
@@ -579,13 +585,11 @@ class _Folds(Dict[int, Optional[str]]):
 
 def _ascii(character: str) -> str:
     """What a character passes for: one of our letters, a digit, nothing, else Z for a letter and $ for a sign."""
-    if character in _UNSEEN:
-        return ""
-    character = _LOOKALIKES.get(character, character)
+    character = "" if character in _UNSEEN else _LOOKALIKES.get(character, character)
+    if character.isascii():
+        return character
     digit = unicodedata.digit(character, None)
-    if character.isascii() or digit is None:
-        return character if character.isascii() else "Z" if character.isalnum() else "$"
-    return str(digit)
+    return str(digit) if digit is not None else "Z" if character.isalnum() else "$"
 
 
 _ASCII = _Folds({**{ord(cut): "\r" for cut in _CUTS}, ord("\t"): "\t", ord("\n"): "\n"})
@@ -593,7 +597,7 @@ _ASCII = _Folds({**{ord(cut): "\r" for cut in _CUTS}, ord("\t"): "\t", ord("\n")
 
 # --- The command ----------------------------------------------------------------------------------
 
-USAGE = "usage: verdict_contract.py [TOKEN | --new-token], where a token is 8 to 64 hex digits"
+USAGE = "usage: verdict_contract.py [TOKEN], where a token is 8 to 64 hex digits, or verdict_contract.py --new-token"
 
 
 def _put(stream: int, line: str) -> str:
