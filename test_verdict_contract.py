@@ -328,7 +328,7 @@ LATER = [
     case("unknown-value", "block-then-approved", AMBIGUOUS, R + ", APPROVED last week"),
     case("unknown-value", "letter-behind-the-block", AMBIGUOUS, R + "X"),
     case("unknown-value", "letter-before-the-word", AMBIGUOUS, M + " XAPPROVE"),
-    case("unknown-value", "quoted-rule-then-a-refusal", AMBIGUOUS, M + " <value> REJECT"),
+    case("unknown-value", "quoted-rule-then-a-refusal", AMBIGUOUS, M + " <value> REJECT", A, line=1),
     case("unknown-value", "signs-for-a-value", AMBIGUOUS, M + " ?!"),
     case("unknown-value", "beside-a-refusal-line", AMBIGUOUS, "Verdict: REJECT", M + " LGTM", A, line=2),
 
@@ -464,6 +464,7 @@ LATER = [
     case("contradicted", "heading-before-a-form-feed", AMBIGUOUS, "Verdict\x0cREJECT", A, line=1),
     case("contradicted", "box-in-a-quote", AMBIGUOUS, "- 1. [x] Blocked: it leaks", A, line=1),
     case("contradicted", "json-of-two", AMBIGUOUS, '[{"verdict": "approve"}, {"verdict": "nack"}]', A, line=1),
+    case("contradicted", "json-that-stutters", AMBIGUOUS, '{"verdict":"verdict":"reject"}', A, line=1),
     case("contradicted", "json-with-blanks", AMBIGUOUS, '"VERDICT" :\t"not approved", "n": 1', A, line=1),
     case("contradicted", "json-escaped", AMBIGUOUS, 'x = "{\\"verdict\\": \\"reject\\"}"', A, line=1),
     case("contradicted", "json-in-a-fence", AMBIGUOUS, "```json", '{"verdict": "rejected"}', "```", A, line=2),
@@ -1831,8 +1832,9 @@ HUGE = {
     "approved": [
         "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85",
         "REQUEST_CHANGES ", "1.", "[x]", "a: ", "a-", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>",
-        "\ufeff", "-->\n", "```\n```\n", "\\", "\\_", "[x] REJECT ", "[ ]", "- [x] \n", "Verdict\n", "Verdict\r\r", "THE FINAL ",
+        "\ufeff", "-->\n", "```\n```\n", "\\", "\\_", "[x] REJECT x ", "[ ]", "- [x] \n", "Verdict\n", "Verdict\r\r", "THE FINAL ",
         "REJECT, ", "NOT ", "NOT-", "DO NOT BE ", "CHANGES_", '"verdict":', '"verdict":"', "DECISION | ", "Previous ",
+        '"verdict":"verdict', '"verdict" \t',
     ],
 }  # fmt: skip
 # Where a character is put into an approval, and those that may stand there; any other must spoil it.

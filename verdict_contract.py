@@ -269,8 +269,8 @@ def verdict_line(report: Optional[str], token: Optional[str] = None) -> str:
 def _read(report: str, token: Optional[str]) -> _Facts:
     # 1. Take away what carries no text, then the disguises; keep the lines that could hold a verdict.
     text = _cleaned(report)
-    folded, count = _folded(text), text.count("\n")
-    lines = _loose_lines(folded, count)
+    folded, last = _folded(text), text.count("\n")
+    lines = _loose_lines(folded, last)
     # 2. Find the markers, and what stands behind each.
     refused, unknown, off_form, approvals, refusing, marks = _markers(lines)
     # 3. Find what else refuses, and where no sentinel stands, what the prose outside fences says.
@@ -280,8 +280,8 @@ def _read(report: str, token: Optional[str]) -> _Facts:
     prose_refuses = [] if sentinels else _outside_fences(objections, text)
     prose_approves = [] if sentinels else _outside_fences(_old_style(APPROVE, lines), text)
     # 4. Look at the last line as it is written, and at what is left open above it.
-    last, bare, token_right = _last_line(text, count, token)
-    last_word = count - folded.count("\n", len(folded.rstrip(_SIGNS)))
+    bare, token_right = _last_line(text, token)
+    last_word = last - folded.count("\n", len(folded.rstrip(_SIGNS)))
     unclosed = _unclosed(text) if approvals and token is None else []
     found = (refused, unknown, off_form, approvals, marks, refusals, objections, prose_refuses, prose_approves)
     return _Facts(*found, last, last_word, bare, token_right, unclosed)
@@ -301,15 +301,15 @@ _LOOSE = re.compile(r"[^\r\n]+")
 
 
 def _cleaned(report: str) -> str:
-    """The report without colour codes and byte order mark, begun by a line end, its line ends all LF."""
+    """The report begun by a line end, its line ends all LF, without colour codes, byte order mark and blank end."""
     text = _without(_COLOUR, "\x1b", report)
     text = text[1:] if text.startswith("\ufeff") else text
-    return "\n" + _without(_CR, "\r", text)
+    return "\n" + _without(_CR, "\r", text).rstrip(_BLANKS + "\n")
 
 
 def _loose_lines(folded: str, count: int) -> List[_Line]:
-    """The loose lines of each line that holds a word without which no line says anything."""
-    places = sorted({place for word in _TELLING for place in _lines_holding(word, folded, count)})
+    """The loose lines of each line, of that many, that may say something by itself."""
+    places = sorted({place for word in _TELLING_WORDS for place in _lines_holding(word, folded, count)})
     pieces = ((number, piece) for number, start, end in places for piece in _LOOSE.finditer(folded, start, end))
     return [_Line(number, piece[0], piece.end()) for number, piece in pieces]
 
@@ -319,7 +319,7 @@ def _loose_lines(folded: str, count: int) -> List[_Line]:
 _ALNUM, _SIGN = "[0-9A-Z]", "[^0-9A-Z]"  # of folded text
 _SIGNS = "".join(sign for sign in map(chr, range(128)) if not sign.isalnum())
 _GAP = r"[_ \t-]*"  # between the words of a refusal
-_ASK = REQUEST_CHANGES.replace("_", _GAP)
+_SPELLINGS = REQUEST_CHANGES.replace("_", _GAP)
 _TRIM = "*_`:."  # what may stand around value and token
 _MARKED = rf"==+[ \t]*{_WORD}[ \t]*==+"
 
@@ -346,7 +346,7 @@ def _marks(line: str) -> Iterator[Optional[str]]:
 
 def _sentinel(behind: str) -> Optional[str]:
     """What a sentinel says, by what stands behind it; None for the instruction quoted back."""
-    refuses = _REFUSAL_WITHIN.search(behind)
+    refuses = _REFUSAL.search(behind)
     if _INSTRUCTION.match(behind) and APPROVE not in behind and not refuses:
         return None
     words = behind.split()
@@ -355,7 +355,7 @@ def _sentinel(behind: str) -> Optional[str]:
     value = " ".join(words).strip(_TRIM + " ")
     if value == APPROVE:
         return APPROVE
-    if _ASKED.match(value.lstrip(_SIGNS)) and APPROVE not in value:
+    if _THE_WORD.match(value.lstrip(_SIGNS)) and APPROVE not in value:
         return REQUEST_CHANGES
     begins = not value or value.lstrip(_SIGNS).startswith(APPROVE)
     return _OFF_FORM if begins and not refuses else _UNKNOWN
@@ -382,13 +382,11 @@ _COMMENT = re.compile(r"\n {0,3}<!--")
 _BLANKS = " \t"
 
 
-def _last_line(text: str, count: int, token: Optional[str]) -> Tuple[int, bool, bool]:
-    """Number of the last line that is not blank, whether it is bare, and whether its token is right."""
-    body = text.rstrip(_BLANKS + "\n")
-    match = _BARE.fullmatch(body, body.rfind("\n"))
+def _last_line(text: str, token: Optional[str]) -> Tuple[bool, bool]:
+    """Whether the last line is bare, and whether its token is the one that was asked for."""
+    match = _BARE.fullmatch(text, text.rfind("\n"))
     stands = match["token"] if match else None
-    number = count - text.count("\n", len(body))
-    return number, match is not None, (stands or "").lower() == (token or "").lower()
+    return match is not None, (stands or "").lower() == (token or "").lower()
 
 
 def _fences(text: str) -> List[int]:
@@ -396,12 +394,13 @@ def _fences(text: str) -> List[int]:
     turns: List[int] = []
     open_by, number, above = "", 0, 0
     for match in _matches(_FENCE, "`~", text):
-        number, above = number + text.count("\n", above, match.end()), match.end()
         run, rest = match.groups()
         opens = not open_by and (run[0] == "~" or "`" not in rest)
         closes = open_by and run.startswith(open_by) and not rest.strip(_BLANKS)
         if opens or closes:
             open_by = run if opens else ""
+            number += text.count("\n", above, match.end())
+            above = match.end()
             turns.append(number)
     return turns
 
@@ -429,47 +428,46 @@ _REFUSALS = (  # as expressions in which a blank is a _GAP
     "REJECT(ED)?|BLOCK(ED|ING)?|FAIL(ED)?|DENY|DENIED|DECLINED?|DISAPPROVED?|NACK|NO GO|REVISE",
     "(NOT|DO NOT|DON'?T|CAN NOT|CAN'?T) ((BE|YET) )?(APPROVED?|MERGED?|SHIP(PED)?|READY( (TO|FOR) (MERGE|SHIP))?)",
 )
-_REFUSED = "|".join(_REFUSALS).replace("(", "(?:").replace(" ", _GAP)
-_REFUSAL = re.compile(rf"(?:{_REFUSED})(?!{_ALNUM})")
-_REFUSAL_WITHIN = re.compile(rf"(?<!{_ALNUM})(?:{_REFUSED})(?!{_ALNUM})")
-_ASKED = re.compile(rf"{_ASK}(?!{_ALNUM})")
-_ASKED_EITHER_WAY = re.compile(rf"(?:{_ASK}|CHANGES[_-]REQUESTED)(?!{_ALNUM})")
+_ANY_REFUSAL = "|".join(_REFUSALS).replace("(", "(?:").replace(" ", _GAP)
+_REFUSAL = re.compile(rf"(?<!{_ALNUM})(?:{_ANY_REFUSAL})(?!{_ALNUM})")
+_THE_WORD = re.compile(rf"{_SPELLINGS}(?!{_ALNUM})")
+_THE_WORD_OR_REVERSED = re.compile(rf"(?:{_SPELLINGS}|CHANGES[_-]REQUESTED)(?!{_ALNUM})")
 
 # What may stand before a refusal in a line, the signs right before it apart; then what may stand behind it.
-_LEAD = "[^0-9A-Z>]*"
-_LABEL = rf"{_LEAD}(?:(?:THE|MY|OUR|FINAL|OVERALL|REVIEW|REVIEWER|CODE|PR|MERGE){_SIGN}+){{0,3}}"
-_APART = rf"(?={_SIGN}*[:=|-])(?P<signs>{_SIGN}+)"
-_NOTHING = re.compile(rf"(?P<signs>{_SIGN}*)")
+_NO_QUOTE_MARK = "[^0-9A-Z>]*"
+_LABEL = rf"{_NO_QUOTE_MARK}(?:(?:THE|MY|OUR|FINAL|OVERALL|REVIEW|REVIEWER|CODE|PR|MERGE){_SIGN}+){{0,3}}"
+_SEPARATOR = rf"(?={_SIGN}*[:=|-])(?P<signs>{_SIGN}+)"
+_ONLY_SIGNS = re.compile(rf"(?P<signs>{_SIGN}*)")
 _FREE_LABEL = re.compile(
     rf"""{_SIGN}*
-    {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?                    # a label, that ends ...
-    (?:(?={_SIGN}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD}))         # before a colon or =, or in the word VERDICT
-    (?P<signs>{_SIGN}+)(?={_ASKED_EITHER_WAY.pattern})""",
+    {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?               # a label of up to 40, and behind it
+    (?:(?={_SIGN}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD}))    # a colon or =, or its last word is VERDICT
+    (?P<signs>{_SIGN}+)(?={_THE_WORD_OR_REVERSED.pattern})""",
     re.VERBOSE,
 )
-_VERDICT_LABEL = re.compile(rf"{_LABEL}{_WORD}{_APART}")
-_DECISION_LABEL = re.compile(rf"{_LABEL}(?:{_WORD}|DECISION|RECOMMENDATION){_APART}")
-_TICKED_BOX = re.compile(rf"(?={_LEAD}\[x\])(?P<signs>{_LEAD})")
-_NO_QUOTE = re.compile(rf"(?P<signs>{_LEAD})")
-_JSON_NAME = re.compile(rf'.*?"{_WORD}"[ \t]*:[ \t]*(?P<signs>")(?=(?:{_REFUSED})")')
-_THE_END = re.compile(rf"{_SIGN}*\Z")
-_AN_END = re.compile(rf"{_SIGN}*(?:\Z|[,;:.!?(\[|]|-[ \t]|[ \t]-)|{_SIGN}+(?:BECAUSE|UNTIL|UNLESS|SINCE)(?!{_ALNUM})")
-_QUOTE = re.compile('"')
+_VERDICT_LABEL = re.compile(rf"{_LABEL}{_WORD}{_SEPARATOR}")
+_DECISION_LABEL = re.compile(rf"{_LABEL}(?:{_WORD}|DECISION|RECOMMENDATION){_SEPARATOR}")
+_TICKED_BOX = re.compile(rf"(?={_NO_QUOTE_MARK}\[x\])(?P<signs>{_NO_QUOTE_MARK})")
+_NOT_QUOTED = re.compile(rf"(?P<signs>{_NO_QUOTE_MARK})")
+_LINE_ENDS = re.compile(rf"{_SIGN}*\Z")
+_REFUSING_END = re.compile(
+    rf"{_SIGN}*(?:\Z|[,;:.!?(\[|]|-[ \t]|[ \t]-)|{_SIGN}+(?:BECAUSE|UNTIL|UNLESS|SINCE)(?!{_ALNUM})"
+)
 
 _Kind = Tuple[Pattern[str], Pattern[str], Pattern[str]]
 _KINDS: Sequence[_Kind] = (  # of refusal lines: what stands before the refusal, the refusal, what stands behind it
-    (_NOTHING, _ASKED_EITHER_WAY, _THE_END),
-    (_FREE_LABEL, _ASKED_EITHER_WAY, _THE_END),
-    (_DECISION_LABEL, _REFUSAL, _THE_END),
-    (_DECISION_LABEL, _ASKED, _AN_END),
-    (_VERDICT_LABEL, _REFUSAL, _AN_END),
-    (_TICKED_BOX, _REFUSAL, _AN_END),
-    (_JSON_NAME, _REFUSAL, _QUOTE),
+    (_ONLY_SIGNS, _THE_WORD_OR_REVERSED, _LINE_ENDS),
+    (_FREE_LABEL, _THE_WORD_OR_REVERSED, _LINE_ENDS),
+    (_DECISION_LABEL, _REFUSAL, _LINE_ENDS),
+    (_DECISION_LABEL, _THE_WORD, _REFUSING_END),
+    (_VERDICT_LABEL, _REFUSAL, _REFUSING_END),
+    (_TICKED_BOX, _REFUSAL, _REFUSING_END),
 )
-_UNDER_A_LABEL: Sequence[_Kind] = ((_NO_QUOTE, _REFUSAL, _AN_END),)
-_TELLING = (_WORD, "DECISION", "RECOMMENDATION", "CHANGES", "[X]")  # each kind holds one of them
+_UNDER_A_LABEL: Sequence[_Kind] = ((_NOT_QUOTED, _REFUSAL, _REFUSING_END),)
+_JSON_VERDICT = re.compile(rf'"{_WORD}"[ \t]*:[ \t]*(?="([^"]*)")')  # its value may be the name of the next
+_TELLING_WORDS = (_WORD, "DECISION", "RECOMMENDATION", "CHANGES", "[X]")  # no line says anything without one
 
-_LABEL_ALONE = re.compile(rf"{_LABEL}{_WORD}{_LEAD}")
+_LABEL_ALONE = re.compile(rf"{_LABEL}{_WORD}{_NO_QUOTE_MARK}")
 _NEXT = re.compile(r"[ \t\r\n]*([^\r\n]*)")
 _DATED = re.compile(rf"{_SIGN}*(?:PREVIOUS|PRIOR|EARLIER|FORMER)(?!{_ALNUM})")
 _ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])")  # the tick in a box, a list number
@@ -486,14 +484,16 @@ def _refusal_lines(lines: Sequence[_Line], folded: str) -> List[int]:
 
 
 def _refuses(line: str, kinds: Sequence[_Kind]) -> bool:
-    """Whether a loose line is of one of the kinds, is not dated, and has no empty box before its refusal."""
+    """Whether a loose line is of one of the kinds, with no empty box before the refusal, or JSON, and not dated."""
     line = _ITEM.sub("x", line)  # a sign, as all small letters are in folded text
+    if _DATED.match(line):
+        return False
     for before, refusal, behind in kinds:
         lead = before.match(line)
         said = lead and refusal.match(line, lead.end())
         if lead and said and behind.match(line, said.end()) and _chosen(lead["signs"]):
-            return not _DATED.match(line)
-    return False
+            return True
+    return any(map(_REFUSAL.fullmatch, _JSON_VERDICT.findall(line)))
 
 
 def _chosen(signs: str) -> bool:
@@ -503,7 +503,7 @@ def _chosen(signs: str) -> bool:
 
 _OLD_STYLE = {
     word: re.compile(rf"(?<!{_ALNUM}){_WORD}[ \t`:=*#>|.~-]{{1,16}}{shape}(?!_*{_ALNUM})")
-    for word, shape in ((APPROVE, APPROVE), (REQUEST_CHANGES, _ASK))
+    for word, shape in ((APPROVE, APPROVE), (REQUEST_CHANGES, _SPELLINGS))
 }
 
 
