@@ -79,7 +79,7 @@ def combine(verdicts: Iterable[Optional[str]]) -> Optional[str]:
 _WORD = "VERDICT"
 _MARK = f"==={_WORD}==="
 _PLACEHOLDER = "<value>"
-_TOKEN = "[0-9A-Fa-f]{8,64}"
+_TOKEN = re.compile("[0-9A-Fa-f]{8,64}")
 
 
 def new_token() -> str:
@@ -103,7 +103,7 @@ def diff_token(diff: Union[bytes, str]) -> str:
 def _check_token(token: Optional[str]) -> None:
     if token is not None and not isinstance(token, str):
         raise TypeError(f"a token is a str of hex digits, not {type(token).__name__}")
-    if token is not None and not re.fullmatch(_TOKEN, token):
+    if token is not None and not _TOKEN.fullmatch(token):
         raise ValueError("a token is 8 to 64 hex digits")
 
 
@@ -350,7 +350,7 @@ def _sentinel(behind: str) -> Optional[str]:
     if _INSTRUCTION.match(behind) and APPROVE not in behind and not refuses:
         return None
     words = behind.split()
-    if words and re.fullmatch(_TOKEN, words[-1].strip(_TRIM)):
+    if words and _TOKEN.fullmatch(words[-1].strip(_TRIM)):
         del words[-1]
     value = " ".join(words).strip(_TRIM + " ")
     if value == APPROVE:
@@ -372,7 +372,7 @@ def _mention(behind: str) -> Optional[str]:
 # --- The one bare shape, and open blocks ----------------------------------------------------------
 
 _AROUND = rf"[{_TRIM} \t]*"
-_TOKEN_BEHIND = rf"[{_TRIM}]*[ \t]{_AROUND}(?P<token>{_TOKEN})[{_TRIM}]*[ \t]*"
+_TOKEN_BEHIND = rf"[{_TRIM}]*[ \t]{_AROUND}(?P<token>{_TOKEN.pattern})[{_TRIM}]*[ \t]*"
 _BARE = re.compile(
     rf"\n {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARKED}{_AROUND}{APPROVE}(?:{_TOKEN_BEHIND}|{_AROUND})",
     re.ASCII | re.IGNORECASE,
@@ -470,22 +470,29 @@ _TELLING_WORDS = (_WORD, "DECISION", "RECOMMENDATION", "CHANGES", "[X]")  # no l
 _LABEL_ALONE = re.compile(rf"{_LABEL}{_WORD}{_NO_QUOTE_MARK}")
 _NEXT = re.compile(r"[ \t\r\n]*([^\r\n]*)")
 _DATED = re.compile(rf"{_SIGN}*(?:PREVIOUS|PRIOR|EARLIER|FORMER)(?!{_ALNUM})")
-_ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])")  # the tick in a box, a list number
+_ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])")
 
 
 def _refusal_lines(lines: Sequence[_Line], folded: str) -> List[int]:
     """The lines that refuse by themselves, or as the first below a verdict label that stands alone."""
-    found = {line.number for line in lines if _refuses(line.text, _KINDS)}
+    found = set()
     for line in lines:
-        below = _LABEL_ALONE.fullmatch(_ITEM.sub("x", line.text)) and _NEXT.match(folded, line.end)
-        if below and _refuses(below[1], _UNDER_A_LABEL):
+        shown = _items_as_signs(line.text)
+        if _refuses(shown, _KINDS):
+            found.add(line.number)
+        below = _LABEL_ALONE.fullmatch(shown) and _NEXT.match(folded, line.end)
+        if below and _refuses(_items_as_signs(below[1]), _UNDER_A_LABEL):
             found.add(line.number + folded.count("\n", line.end, below.end()))
     return sorted(found)
 
 
+def _items_as_signs(line: str) -> str:
+    """The line with the tick in a box and the digits of a list number made a sign, as all small letters are here."""
+    return _ITEM.sub("x", line)
+
+
 def _refuses(line: str, kinds: Sequence[_Kind]) -> bool:
     """Whether a loose line is of one of the kinds, with no empty box before the refusal, or JSON, and not dated."""
-    line = _ITEM.sub("x", line)  # a sign, as all small letters are in folded text
     if _DATED.match(line):
         return False
     for before, refusal, behind in kinds:
