@@ -471,6 +471,7 @@ LATER = [
     case("contradicted", "unless-behind-it", AMBIGUOUS, "Verdict: do not merge - unless the lock is held", A, line=1),
     case("contradicted", "until-behind-it", AMBIGUOUS, "Verdict: cannot be merged until the lock is held", A, line=1),
     case("contradicted", "not-ready-to-merge", AMBIGUOUS, "Verdict: not ready to merge: it leaks", A, line=1),
+    case("contradicted", "not-ready-and-a-dash", AMBIGUOUS, "Verdict: not ready - for merge we need tests", A, line=1),
     case("contradicted", "emoji-behind-it", AMBIGUOUS, "Verdict: REJECT \u274c", A, line=1),
     case("contradicted", "cyrillic-verdict", AMBIGUOUS, "V\u0415RDICT: R\u0415J\u0415CT", A, line=1),
     case("contradicted", "full-width-colon", AMBIGUOUS, "Verdict\uff1aREJECT\uff0c it leaks", A, line=1),
@@ -911,6 +912,7 @@ LATER = [
     case("approved", "not-unless-behind-it", APPROVE, "Verdict: do not merge two locks - unless held", A),
     case("approved", "not-until-behind-it", APPROVE, "Verdict: cannot be merged untilted", A),
     case("approved", "not-not-ready-to-merge", APPROVE, "Verdict: not ready to merge the two: it is one lock", A),
+    case("approved", "not-ready-and-a-hyphen", APPROVE, "Verdict: not ready-made is what it says, and well.", A),
     case("approved", "not-emoji-behind-it", APPROVE, "Verdict: REJECT \u274c is not what I say", A),
     case("approved", "not-cyrillic-verdict", APPROVE, "\u0416VERDICT: REJECT", A),
     case("approved", "not-full-width-colon", APPROVE, "Verdict\u3002REJECT\u3002 it leaks", A),
@@ -1176,6 +1178,7 @@ REFUSING = (
     ("? DO CAN", "NOT", "? BE YET", "READY", "TO FOR", "MERGE SHIP"),
     ("DON'T DONT CAN'T CANT", "? BE YET", "READY", "TO FOR", "MERGE SHIP"),
 )
+NOUNS = ("VERDICT", "DECISION", "RECOMMENDATION")
 LABEL_WORDS = ("THE", "MY", "OUR", "FINAL", "OVERALL", "REVIEW", "REVIEWER", "CODE", "PR", "MERGE")
 
 
@@ -1328,7 +1331,7 @@ def only_signs(text: str) -> bool:
 
 def next_word(text: str, at: int) -> int:
     """The first place from here on with a letter or digit, or the end."""
-    while at < len(text) and unicodedata.category(text[at])[0] not in "LN":
+    while at < len(text) and not text[at].isalnum():
         at += 1
     return at
 
@@ -1336,7 +1339,7 @@ def next_word(text: str, at: int) -> int:
 def word_at(text: str, at: int) -> str:
     """The letters and digits from here to the next sign."""
     end = at
-    while end < len(text) and next_word(text, end) == end:
+    while end < len(text) and text[end].isalnum():
         end += 1
     return text[at:end]
 
@@ -1468,7 +1471,7 @@ def is_refusal(text: str, above: str) -> bool:
     line, above = without_boxes(text), without_boxes(above)
     if word_at(line, next_word(line, 0)) in ("PREVIOUS", "PRIOR", "EARLIER", "FORMER"):
         return False
-    noun, behind = label(above)
+    noun, behind = label_of(above)
     below = noun == "VERDICT" and only_signs(above[behind:]) and ">" not in above[behind:]
     before, box, _ = text.partition("[X]")
     ticked = bool(box) and only_signs(without_number(before))
@@ -1515,7 +1518,7 @@ def is_free_label(before: str) -> bool:
 
 def labelled(line: str) -> Iterator[int]:
     """The line begins with a verdict or decision label, a sign that ends it, and a refusal."""
-    noun, behind = label(line)
+    noun, behind = label_of(line)
     at = next_word(line, behind)
     if noun and any(sign in line[behind:at] for sign in ":=-|"):
         alone = any(only_signs(line[end:]) for end in refusal_ends(line, at))
@@ -1524,12 +1527,12 @@ def labelled(line: str) -> Iterator[int]:
             yield at
 
 
-def label(line: str) -> Tuple[str, int]:
+def label_of(line: str) -> Tuple[str, int]:
     """The noun of the label that begins the line, and the place behind it; "" where there is none."""
     begins = next_word(line, 0)
     if ">" not in line[:begins]:
         for at, word in itertools.islice(words(line), 4):
-            if word in ("VERDICT", "DECISION", "RECOMMENDATION"):
+            if word in NOUNS:
                 return word, at + len(word)
             if word not in LABEL_WORDS:
                 break
@@ -1594,12 +1597,12 @@ VALUES = ("APPROVE", "approve", "REQUEST_CHANGES", "request changes", "REQUEST -
           "CHANGES REQUESTED", "LGTM", "", "<VALUE>", "VALUE>", "< VALUE>", "<value> APPROVE", "<value> reject")
 TOKENS = ("", "", "", T, T.upper(), OTHER, "abcdef1", "abcdef12", "ab" * 32, "ab" * 32 + "c")
 TAILS = ("", "", "", " ", "\t", "**", ".", "_", ")", "!", "_x", "_ ", " x", "_1.", "1.", " 2)", "[x]", "\u200b", ",", "S")
-LABELS = ("Verdict", "final verdict", "Our final, overall VERDICT", "The final code review verdict", "Decision", "Merge recommendation",
-          "REVIEW - DECISION", "old verdict", "Urteil", "My_verdict", "a/b-c", "a" * 40, "a" * 41, "b " * 16 + "verdict", "a\tb", "x-")
+LABELS = ("Verdict", "final verdict", "Decision", "Merge recommendation", "old verdict", "Urteil", "My_verdict", "a/b-c", "a" * 40, "a" * 41,
+          "b " * 16 + "verdict", "a\tb", "x-")
 DATES = ("", "", "", "", "", "Previous ", "PRIOR ", "Earlier: ", "- former ", "Previously ", "previous_", "The earlier ")
 SIGNS = (": ", ": ", "=", "**: **", " : ", ":**", " - ", " -> ", " | ", " ", "", "\uff1a", ":1. ", "1.:", ": [x] ", ": [ ] ", ".", "_", ": `", ": \"")
 ENDS = ("", "", ".", "**", ", it leaks", " (2 blockers)", ": x", "! x", " [P1] x", " | drops rows |", " - x", "- x", " -x", "-x", "\u2014x", " \u2014 x",
-        " because x", " UNTIL x", " until, x", " unlessx", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x")
+        " because x", " UNTIL x", " until, x", " unless x", " unlessx", " - since x", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x")
 JSON = ('{"n":2, "verdict":', '"verdict" : ', '"verdict"\t:', '"verdict" ', "'verdict':", '"verdicts":', '\\"verdict\\": ', '"my verdict":', "[ ] \"verdict\":")
 QUOTES = ('"', '"', '"', "'", '\\"', '" ', "\u201c", "")
 FENCES = ("```", "```", "``", "````", "~~~", "~~~~", "~~", "`~~", "<!--", "<!--", "<!-", "<!---", "-->", "--")
@@ -1628,7 +1631,9 @@ SWEEPS = (
     '@verdict":"reject"\n' + A, '"verdict"@:"reject"\n' + A, '"verdict"@"reject"\n' + A, '"verdict":"@reject"\n' + A,
     '"verdict":"reject@"\n' + A, "@PREVIOUS VERDICT: REJECT\n" + A, "PREVIOUS@VERDICT: REJECT\n" + A, "VERDICT: REQUEST\\@CHANGES\n" + A,
     "``@\n" + A, "@```\n" + A, "   @```\n" + A, "```@\n" + A, "```\n```@\n" + A, "```\n@```\n" + A, "<!-@\n" + A, "@<!--\n" + A,
-    "<!-- --@\n" + A, "```\nx\n```@\nVERDICT: REQUEST_CHANGES",
+    "<!-- --@\n" + A, "```\nx\n```@\nVERDICT: REQUEST_CHANGES", "Verdict: [@] REJECT\n" + A, 'x {"verdict":@"reject"}\n' + A,
+    M + " <value> APPROV@\n" + A, M + " <value> REJEC@\n" + A, "LAST@VERDICT - REQUEST_CHANGES\n" + A, "Decision: REJECT@x\n" + A,
+    "Decision: REQUEST_CHANGES@x\n" + A, "REQUEST@CHANGES: x\n" + M, "VERDICT: NOT READY@TO MERGE x\n" + A, M + " @" + T,
 )
 # Characters for damage: hidden, imitating, wide, cutting, colouring, impossible.
 STRANGE = (
@@ -1649,17 +1654,26 @@ def refusal(chance: random.Random) -> str:
     return chance.choice((text, text.lower(), text.capitalize()))
 
 
+def label(chance: random.Random) -> str:
+    """A verdict or decision label of up to four words, one too many, and what joins them."""
+    words = [*chance.choices(LABEL_WORDS, k=chance.choice((0, 1, 2, 3, 4))), chance.choice(NOUNS)]
+    text = chance.choice((" ", " ", " ", ", ", "-", "_", "")).join(words)
+    return chance.choice((text, text.lower(), text.capitalize()))
+
+
 Slot = Union[Sequence[str], Callable[[random.Random], str]]
 SHAPES: Tuple[Tuple[Slot, ...], ...] = (
     (LEADS, ITEMS, MARKERS, GAPS, VALUES, GAPS, TOKENS, TAILS),
     (LEADS, MARKERS[:2], GAPS[:6], VALUES[:2], GAPS[:6], TOKENS, TAILS[:8]),
     (("", "x ", "1. "), MARKERS, GAPS, refusal, ENDS, TOKENS),
-    (LEADS, ITEMS, DATES, LABELS, SIGNS, ITEMS, VALUES[2:8], TAILS),
-    (LEADS, DATES, LABELS[:8], SIGNS, refusal, ENDS),
+    (LEADS, ITEMS, DATES, LABELS, SIGNS, ITEMS, VALUES[:8], TAILS),
+    (LEADS, DATES, label, SIGNS, refusal, ENDS),
+    (LEADS, label, SIGNS, VALUES[:8], ENDS),
     (LEADS, ITEMS, LABELS, SIGNS, ITEMS, refusal, ENDS),
-    (LEADS, LABELS[:4], SIGNS, ("\n", "\n\n", "\n \n", "\f"), LEADS, ITEMS, refusal, ENDS),
+    (LEADS, label, SIGNS, ("\n", "\n\n", "\n \n", "\f"), LEADS, ITEMS, refusal, ENDS),
     (LEADS, ITEMS, refusal, ENDS),
     (JSON, QUOTES, refusal, QUOTES, ENDS),
+    (("", "> ", "So: "), ("Verdict", "VERDICT"), (": ", ":** `", " - ", GAPS[-3], GAPS[-2]), VALUES[:5], ENDS),
     (ITEMS, VALUES, GAPS, LABELS[:4], GAPS, VALUES, TAILS),
     (LEADS[:7], FENCES, INFOS),
 )
@@ -1671,11 +1685,13 @@ def shaped(chance: random.Random) -> str:
 
 
 def damaged(chance: random.Random, text: str) -> str:
-    """The text with one to three characters put in, taken out, or replaced, some by what looks like them."""
+    """The text with a letter or sign everywhere as another that looks like it, or with one to three odd characters."""
+    if chance.random() < 0.3:
+        twin, char = chance.choice(list(TWINS.items()))
+        return text.upper().replace(char, twin)
     for _ in range(chance.randint(1, 3)):
         at = chance.randint(0, len(text))
-        twins = [twin for twin, char in TWINS.items() if char == text[at : at + 1].upper()] or STRANGE
-        new = chance.choice((chance.choice(STRANGE), chance.choice(twins), chance.choice(PIECES), ""))
+        new = chance.choice((chance.choice(STRANGE), chance.choice(STRANGE), chance.choice(PIECES), ""))
         text = text[:at] + new + text[at + chance.randint(0, 1) :]
     return text
 
@@ -1683,7 +1699,7 @@ def damaged(chance: random.Random, text: str) -> str:
 def random_line(chance: random.Random) -> str:
     """A line that is not calm: a shape, a known line, or pieces in any order."""
     pieces = "".join(chance.choices(PIECES, k=chance.randint(1, 9)))
-    return chance.choice((shaped(chance), shaped(chance), shaped(chance), chance.choice(LINES), pieces))
+    return chance.choice((*(shaped(chance) for _ in range(4)), chance.choice(LINES), pieces))
 
 
 def random_report(chance: random.Random) -> str:
@@ -1693,8 +1709,8 @@ def random_report(chance: random.Random) -> str:
     wild = chance.choice((0.2, 0.5, 0.9))
     many = range(chance.choice((0, 1, 1, 2, 3, 5, 9)))
     lines = [random_line(chance) if chance.random() < wild else chance.choice(CALM) for _ in many]
-    lines += [chance.choice(APPROVALS)] if chance.random() < 0.6 else []
-    lines = [damaged(chance, line) if chance.random() < 0.08 else line for line in lines]
+    lines += [chance.choice(APPROVALS)] if chance.random() < 0.5 else []
+    lines = [damaged(chance, line) if chance.random() < 0.1 else line for line in lines]
     lines += chance.choice((*[()] * 6, ("",), (" \t", ""), ("---",), ("x",)))
     return chance.choice(("", "", "", "", "\ufeff", "\x1b[0m\ufeff")) + chance.choice(("\n", "\n", "\r\n")).join(lines)
 
@@ -1749,7 +1765,7 @@ def agreed(report: str, token: Optional[str]) -> Reading:
     holds((got.rule, got.line) == want, f"{got.rule}, {got.line} is not the second reading's {want}", report, token)
     alone = bool(APPROVED.holds(verdict_contract._read(report, token)))
     holds(alone == (got.verdict == APPROVE), "approved, by itself, is the verdict", report, token)
-    COUNTED["reports read in two ways"] += 1
+    COUNTED["compared reports"] += 1
     return got
 
 
@@ -1822,19 +1838,20 @@ STATEMENTS = (
 HUGE = {
     "blocked": [R + "\n"],
     "unknown-value": [M, "==VERDICT", "=" * 9 + "VERDICT" + "=" * 9],
-    "repeated": [A + "\n", "a" + A],
     "contradicted": [
-        OLD_BLOCK + "\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c", "Verdict\n\nREJECT\n", "[x] REJECT:\n",
-        '{"verdict":"reject"}', "\\REQUEST\\_CHANGES\\\n",
+        "VERDICT: REQUEST_CHANGES\n", "REQUEST_CHANGES\n", "Verdict- request changes\x0c", '"verdict":"reject', "Verdict\n\nREJECT\n",
+        "[x] REJECT:\n", '{"verdict":"reject"}', "\\REQUEST\\_CHANGES\\\n",
     ],
     "off-form": [M + "\n", A + "D\n", A + "\\x"],
+    "repeated": [A + "\n", "a" + A],
     "open-block": ["`", "~", "``` \n", "<!--\n", "````\n```\n", "~~~ `\n"],
     "approved": [
-        "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85",
-        "REQUEST_CHANGES ", "1.", "[x]", "a: ", "a-", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>",
-        "\ufeff", "-->\n", "```\n```\n", "\\", "\\_", "[x] REJECT x ", "[ ]", "- [x] \n", "Verdict\n", "Verdict\r\r", "THE FINAL ",
-        "REJECT, ", "NOT ", "NOT-", "DO NOT BE ", "CHANGES_", '"verdict":', '"verdict":"', "DECISION | ", "Previous ",
-        '"verdict":"verdict', '"verdict" \t',
+        "=", "VERDICT", " ", "\t", "``` ", "#", "\x1b", "\x1b[", "\x1b[1;", "\u0301", "e\u0301\n", "\x0c", "\r", "\x85", "\\", "\\_", "_",
+        "-", "REQUEST_CHANGES ", "REJECT ", "REJECT, ", "NOT ", "can not be ", "needs more ", "request-", "changes_", "1.", "[x]", "[ ]",
+        "a: ", "a-", "the final ", "verdict: reject ", "verdict: reject x\n", "the final verdict ", "> verdict: reject x\n", "Verdict\r\r",
+        "[x] reject x\n", "- [ ] reject\n", "- [x] \n", "## Verdict\n\n", '"verdict":', '"verdict":"', '{"verdict":"no"}\n', "previous ",
+        "decision | ", "=VERDICT", "VERDICT==", "VERDICT:\n", M + "<value>", "<value>", "\ufeff", "-->\n", "```\n```\n",
+        '"verdict":"verdict', '"verdict" \t', "THE FINAL ", "DO NOT BE ", "CHANGES_",
     ],
 }  # fmt: skip
 # Where a character is put into an approval, and those that may stand there; any other must spoil it.
@@ -1853,6 +1870,10 @@ class StatementTest(unittest.TestCase):
         for report in random_reports(statement.__name__, int(number * SHARE)):
             statement(report, None, chance)
             statement(report, T, chance)
+
+    def test_every_rule_decides_some(self) -> None:
+        for reports in (short_reports(2), random_reports("rules", 1500)):
+            self.assertEqual({rule.id for rule in RULES}, {second_reading(report)[0] for report in reports})
 
     def test_every_report_of_two_lines_and_some_of_more(self) -> None:
         for length, number in ((0, 1), (1, len(LINES)), (2, len(LINES) ** 2), (3, 3000), (4, 3000)):
@@ -1908,7 +1929,7 @@ class StatementTest(unittest.TestCase):
     def test_8_huge_hostile_shapes_are_read(self) -> None:
         for rule, shapes in HUGE.items():
             for shape in shapes:
-                times = int(SHARE * 200_000) // len(shape) | 1
+                times = int(SHARE * 100_000) // len(shape) | 1
                 self.assertEqual(rule, read_verdict(f"{shape * times}\n{A}").rule, ascii(shape))
                 COUNTED["huge reports"] += 1
 
@@ -2059,28 +2080,6 @@ class FunctionTest(unittest.TestCase):
     def test_find_verdict_is_the_verdict_of_read_verdict(self) -> None:
         for row in ROWS:
             self.assertEqual(row.verdict, find_verdict(row.report, row.token), row.id)
-
-    def test_a_fresh_token_and_wrong_calls_as_a_command(self) -> None:
-        drawn = [process(*PYTHON, verdict_contract.__file__, "--new-token") for _ in range(2)]
-        self.assertNotEqual(drawn[0].stdout, drawn[1].stdout)
-        for ran in drawn:
-            self.assertEqual((0, b""), (ran.returncode, ran.stderr))
-            self.assertRegex(ran.stdout.decode(), r"\A[0-9a-f]{16}\r?\n\Z")
-        for arguments in (["--new-token", T], ["--new"], ["--help"]):
-            ran = process(*PYTHON, verdict_contract.__file__, *arguments)
-            self.assertEqual((2, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
-
-    @unittest.skipUnless(os.path.exists("/dev/full") and shutil.which("sh"), "no /dev/full and sh here")
-    def test_the_command_where_a_stream_is_full_or_closed(self) -> None:
-        for redirection, status, lines in (
-            ("> /dev/full", 1, 1), (">&-", 1, 1), ("> /dev/full 2> /dev/full", 1, 0), (">&- 2>&-", 1, 0),
-            ("wrong 2> /dev/full", 2, 0), ("wrong 2>&-", 2, 0), ("2>&-", 0, 0),
-        ):  # fmt: skip
-            for unbuffered in ("", "1"):
-                script = f'PYTHONUNBUFFERED={unbuffered} "$@" {redirection}'
-                ran = process("sh", "-c", script, "sh", *PYTHON, verdict_contract.__file__)
-                self.assertEqual((status, lines), (ran.returncode, ran.stderr.count(b"\n")), (redirection, ran.stderr))
-                self.assertEqual(b"" if status else PROMPT_RULE.encode() + b"\n", ran.stdout, redirection)
 
     def test_public_names_exist(self) -> None:
         names = {"PROMPT_RULE", "RULES", "APPROVE", "REQUEST_CHANGES", "AMBIGUOUS", "Reading", "Rule"}
@@ -2855,6 +2854,7 @@ for _call in CALLS:
 # --- The documents --------------------------------------------------------------------------------
 
 README, AGENTS, ACTION = HERE / "README.md", HERE / "AGENTS.md", HERE / "action.yml"
+FIGURES = HERE / ".ci" / "README.md"
 ABSENT = "the document is not here: the parser and its test were copied without it"
 WITHIN = "VERDICT_CONTRACT_DOCUMENTS"  # set while a document's commands run, so that they do not run it once more
 
@@ -2932,9 +2932,9 @@ class DocumentTest(Scratch):
             past = [call.lineno for call in calls if starts_git(call)]
             self.assertEqual(1 if path == Path(__file__) else 0, len(past), f"{path.name}: git is started at {past}")
 
-    @unittest.skipUnless(README.exists() and "<!-- tested -->" in README.read_text(encoding="utf-8"), ABSENT)
-    def test_readme_figures_have_a_program_a_number_and_a_date(self) -> None:
-        rows = table(README.read_text(encoding="utf-8"), "tested")
+    @unittest.skipUnless(FIGURES.exists(), ABSENT)
+    def test_figures_have_a_program_a_number_and_a_date(self) -> None:
+        rows = table(FIGURES.read_text(encoding="utf-8"), "tested")
         self.assertTrue(rows)
         for _, command, figures, date in rows:
             self.assertRegex(figures, r"\d")
@@ -2989,6 +2989,8 @@ class DocumentTest(Scratch):
     @unittest.skipUnless(POSIX and shutil.which("sh"), "the README's commands are for a POSIX shell")
     @unittest.skipIf(WITHIN in os.environ, "run by one of the README's commands")
     def test_readme_commands(self) -> None:
+        if SHARE < 1:
+            self.skipTest("left out by --quick")
         consoles = blocks(README.read_text(encoding="utf-8"), "console")
         self.assertTrue(consoles)
         scratch = own_copy(HERE, self.folder / "repository")

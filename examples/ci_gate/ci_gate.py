@@ -6,6 +6,7 @@ is the command. The CI result and the ledger hash have to come from where the mo
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -13,12 +14,12 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import unicodedata
-from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from tempfile import TemporaryDirectory, TemporaryFile
 from types import ModuleType, SimpleNamespace
-from typing import IO, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import IO, Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 if sys.version_info < (3, 8):
     sys.exit("ci_gate.py: needs Python 3.8 or later")
@@ -104,7 +105,9 @@ except (Exception, SystemExit) as _error:
     _reason = f"verdict_contract.py or verdict_check.py cannot be loaded: {type(_error).__name__}: {_error}"
     if __name__ != "__main__":
         raise ImportError(_reason) from _error
-    sys.exit(f"{_PROGRAM}: {ascii(_reason)[1:-1]}")  # which is status 1
+    with contextlib.suppress(OSError, AttributeError):  # no stderr, or a full one: what is buffered would end in 120
+        os.write(sys.stderr.fileno(), f"{_PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
+    sys.exit(1)
 
 Invoke = Callable[..., object]
 
@@ -882,14 +885,14 @@ class CommandInvoke:
         with TemporaryDirectory() as folder, TemporaryFile() as asked, TemporaryFile() as said:
             asked.write(prompt.encode("utf-8", "backslashreplace"))
             asked.seek(0)
-            with ThreadPoolExecutor(
-                1
-            ) as pool:  # a signal interrupts this thread, and so never the start of the command
-                started = pool.submit(self._start, asked, said, folder)
-                try:
-                    status = started.result().wait(self._timeout)
-                finally:
-                    _end(started.result())
+            process = None
+            try:
+                with _signals_held():
+                    process = self._start(asked, said, folder)
+                status = process.wait(self._timeout)
+            finally:
+                if process:
+                    _end(process)
             if status:
                 raise subprocess.CalledProcessError(status, self._command)
             said.seek(0)
@@ -907,6 +910,24 @@ class CommandInvoke:
             env=environment,
             start_new_session=True,
         )
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
+    """Let an interrupt wait until the block ends: within it, a command could start and nobody would know its number."""
+    came: List[int] = []
+    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if threading.current_thread() is threading.main_thread() else ()
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    handlers = {number: handler for number in numbers for handler in [signal.getsignal(number)] if callable(handler)}
+    try:
+        for number in handlers:
+            signal.signal(number, lambda number, _: came.append(number))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if came:
+            handlers[came[0]](came[0], None)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

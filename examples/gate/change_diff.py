@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from types import ModuleType
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 if sys.version_info < (3, 8):
     sys.exit("change_diff.py: needs Python 3.8 or later")
@@ -40,7 +40,7 @@ exit status
 
 Not in the diff: the bytes of binary files (git writes "Binary files ... differ", which review_gate.py refuses), what a
 submodule's commit or a large-file pointer stands for, commits in between, and what commits say.
-Needs git 2.28 or later, and verdict_contract.py and verdict_check.py beside it or in one of the two folders above."""
+Needs git 2.29 or later, and verdict_contract.py and verdict_check.py beside it or in one of the two folders above."""
 
 _HERE = os.path.dirname(os.path.realpath(__file__))
 
@@ -181,23 +181,23 @@ def _repository() -> Iterator[_Repository]:
         with tempfile.TemporaryDirectory(prefix="change_diff-") as folder:
             plain = {"GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C", "LANGUAGE": "C"}
             users = {**os.environ, **plain, "GIT_GRAFT_FILE": os.path.join(folder, "none")}
-            objects = _objects(users)
-            _fill(folder, _git("rev-parse", "--show-object-format", at=users).stdout.strip() == b"sha256")
+            form, objects = _objects(users)
+            _fill(folder, form)
             kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
             yield _Repository(users, {**kept, **plain, **_apart(folder), "GIT_OBJECT_DIRECTORY": objects})
     except OSError as error:
         raise CannotRead(f"{error.filename or 'temporary files'}: {error.strerror}") from error
 
 
-def _objects(users: Dict[str, str]) -> str:
-    """The folder of the objects. Raises CannotRead, also for a shallow clone, whose history ends where it was cut."""
-    asked = _git("rev-parse", "--is-shallow-repository", "--git-path", "objects", at=users)
-    shallow, _, path = os.fsdecode(asked.stdout).partition("\n")
+def _objects(users: Dict[str, str]) -> Tuple[str, str]:
+    """The format and the folder of the objects. Raises CannotRead, also where history ends where it was cut."""
+    asked = _git("rev-parse", "--is-shallow-repository", "--show-object-format", "--git-path", "objects", at=users)
+    shallow, form, path = (os.fsdecode(asked.stdout) + "\n\n").split("\n", 2)
     if asked.returncode or shallow not in ("true", "false"):
         raise CannotRead(f"the working folder: git finds no repository: {_reason(asked.stderr)}")
     if shallow == "true":
         raise CannotRead("the repository: a shallow clone, whose history is cut: git fetch --unshallow")
-    return os.path.abspath(path[:-1])
+    return form, os.path.abspath(path[:-3])
 
 
 def _apart(folder: str) -> Dict[str, str]:
@@ -207,9 +207,9 @@ def _apart(folder: str) -> Dict[str, str]:
     return {**places, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
 
 
-def _fill(folder: str, sha256: bool) -> None:
-    """Make an empty folder a bare repository without a commit."""
-    version = "1\n[extensions]\nobjectFormat = sha256\n[core]\n" if sha256 else "0\n"
+def _fill(folder: str, form: str) -> None:
+    """Make an empty folder a bare repository without a commit, for objects of a format."""
+    version = "0\n" if form == "sha1" else f"1\n[extensions]\nobjectFormat = {form}\n[core]\n"
     os.mkdir(os.path.join(folder, "refs"))
     for name, text in (
         ("HEAD", "ref: refs/heads/none\n"),
@@ -234,8 +234,8 @@ def _commit(repository: _Repository, name: str) -> str:
 
 def _difference(repository: _Repository, old: str, new: str) -> bytes:
     """The diff of the trees of two commits, given by their ids. Raises CannotRead."""
-    trees = [_git("rev-parse", "--verify", f"{commit}^{{tree}}", at=repository.apart).stdout for commit in (old, new)]
-    if trees[0] and trees[0] == trees[1]:
+    trees = _git("rev-parse", f"{old}^{{tree}}", f"{new}^{{tree}}", at=repository.apart).stdout.split()
+    if len(trees) == 2 and trees[0] == trees[1]:  # noqa: PLR2004
         return b""
     with tempfile.TemporaryFile() as file:
         command = ("diff-tree", *OPTIONS, old, new)

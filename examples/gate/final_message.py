@@ -1,10 +1,29 @@
-"""Take a reviewer's final message out of what its command-line client printed, or say why there is none.
+"""Take a reviewer's final message out of what its command-line client printed, or say why there is none."""
+
+import contextlib
+import json
+import os
+import re
+import sys
+from types import ModuleType
+from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+
+if sys.version_info < (3, 8):
+    sys.exit("final_message.py: needs Python 3.8 or later")
+
+PROGRAM = "final_message.py"
+USAGE = """\
+Take a reviewer's final message out of what its command-line client printed, or say why there is none.
 
   claude -p --output-format json <prompt >out.json &&
-  python3 examples/gate/final_message.py out.json >reply &&
-  python3 verdict_check.py --token TOKEN reply
+  python3 -I -S examples/gate/final_message.py out.json >reply &&
+  python3 -I -S verdict_check.py --token TOKEN reply
 
   final_message.py [--format NAME] FILE
+
+  FILE           what the client wrote to stdout, or - for standard input
+  --format NAME  how to take the message, see below; default: auto
+  -h, --help     print this, and end in 2
 
 Between the steps stand files, not pipes: several clients exit before a pipe is drained and lose the end of their
 reply with status 0, and a pipe hides the status of all but its last command. The message goes to stdout as it is,
@@ -14,46 +33,58 @@ exit status
   0  the message is on stdout; that of an empty file is empty
   1  there is none that is whole, or a file cannot be read or written; one line on stderr says why
   2  usage; --help too
+130  interrupted
 
 formats
-  text           all of it; thinking before the answer, <think>...</think>, is cut at the first closing tag
+  text           all of it, but for thinking that it begins with and that is marked
   result-json    claude and qwen, json and stream-json: "result" of the one object of type "result", which is the last
   gemini-json    gemini, json: "response"
   opencode-json  opencode, json: the text parts of the last message
   copilot-json   copilot, json: "content" of each assistant.message after the last that asks for tools
-  auto           what begins like JSON is one of the above, whole, or no reply; anything else is text
+  auto           what begins with an object, or an array of objects, is one of the above, whole, or no reply; anything
+                 else is text
 
 There is none for codex: its --json can lose the final message and end with status 0. Take its plain stdout.
-A <think> or <thinking> that is not closed is refused wherever it stands, also where a message only talks of it.
-Thinking that is marked in another way, or that quotes its closing tag, passes for the answer.
-Unknown fields and events are skipped. Works on POSIX; on Windows it has not been run.
-"""
+Thinking is known by these marks: <think> </think>, <thinking> </thinking>, [THINK] [/THINK], the same with triangles
+for brackets, the lines "Thinking..." and "...done thinking." of ollama, and <|channel|> of anything but the final one.
+A mark that is not closed is refused wherever it stands, also where a message only talks of it. Thinking at the start is
+cut at the first closing mark. Thinking that is marked in another way, or that quotes its closing mark, passes for the
+answer. Unknown fields and events are skipped. Works on POSIX; on Windows it has not been run."""
 
-from __future__ import annotations
+_HERE = os.path.dirname(os.path.realpath(__file__))
 
-import argparse
-import codecs
-import json
-import re
-import sys
-from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+
+def provide(*names: str) -> None:
+    """Load modules by their source, from this file's folder or the two above; no package or .pyc is taken instead."""
+    for name in names:
+        places = [os.path.join(_HERE, up, name + ".py") for up in ("", os.pardir, os.path.join(os.pardir, os.pardir))]
+        path = next(filter(os.path.isfile, places), None)
+        if path is None:
+            raise ImportError(
+                name + ".py is neither beside " + os.path.basename(__file__) + " nor in the two folders above"
+            )
+        if name not in sys.modules:
+            module = sys.modules[name] = ModuleType(name)
+            module.__file__ = path
+            with open(path, "rb") as source:
+                exec(compile(source.read(), path, "exec"), vars(module))  # noqa: S102
+
+
+try:
+    provide("verdict_contract", "verdict_check")
+    from verdict_check import CannotRead, Parser, decode, ended, read_bytes, say
+except (Exception, SystemExit) as _error:
+    _reason = f"a module cannot be loaded: {type(_error).__name__}: {_error}"
+    if __name__ != "__main__":
+        raise ImportError(_reason) from _error
+    with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
+        os.write(2, f"{PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
+    sys.exit(1)
 
 AUTO, TEXT = "auto", "text"
-FAILED, USAGE, INTERRUPTED = 1, 2, 130
-LIMIT = 64 << 20  # bytes of output
+NO_MESSAGE, USAGE_ERROR = 1, 2  # exit statuses
 _LONGEST_NUMBER = 20  # digits; the time to read more grows with their square
-
-# UTF-32 first: its little-endian mark begins with that of UTF-16.
-_BOMS = (
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 _BLANKS = "\ufeff \t\r\n"
-_THOUGHT = re.compile(rf"\A(?:[{_BLANKS}]|\x1b\[[0-9;:]*m)*<think>.*?</think>", re.DOTALL | re.IGNORECASE)
-_TAG = re.compile(r"<(think(?:ing)?)\b|</(think(?:ing)?)\s*>", re.IGNORECASE)
-_LOG_COMMAND = re.compile(r"^\s*::|##(?=\w*\[)")  # GitHub: ::name:: at the start, ##[name] anywhere; Azure: ##vso[
 
 
 class NoReply(Exception):
@@ -71,26 +102,15 @@ def final_message(output: bytes, form: str = AUTO) -> str:
     if form not in NAMES:
         raise ValueError(f"not a format: {form}")
     text = decode(output)
-    if form == AUTO and not text.lstrip(_BLANKS).startswith(("{", "[")):
+    if form == AUTO and not _LIKE_JSON.match(text):
         form = TEXT
     message = text if form == TEXT else _from_json(text, form)
-    _need(not _thinks(message), "a <think> or <thinking> is not closed")
+    _need(not _thinks(message), "thinking is marked in it and does not end, as with a <think> that is not closed")
     return _THOUGHT.sub("", message) if form == TEXT else message
 
 
-def decode(content: bytes) -> str:
-    """The text of some bytes: as their byte order mark says, else UTF-8; bad bytes are replaced."""
-    codec = next((codec for bom, codec in _BOMS if content.startswith(bom)), "utf-8")
-    return content.decode(codec, "replace")
-
-
-def _thinks(message: str) -> bool:
-    """Whether a tag is left open. Nested ones count, or thinking that quotes an opening one would end early."""
-    depths: Dict[str, int] = {}
-    for tag in _TAG.finditer(message):
-        name = (tag[1] or tag[2]).lower()
-        depths[name] = max(0, depths.get(name, 0) + (1 if tag[1] else -1))
-    return any(depths.values())
+# An object, or an array of them; what is cut behind its bracket may have been one. Prose begins with [P2] or [a link].
+_LIKE_JSON = re.compile(rf"[{_BLANKS}]*(?:{{|\[[{_BLANKS}]*(?:{{|\Z))")
 
 
 def _from_json(text: str, form: str) -> str:
@@ -109,6 +129,40 @@ def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise NoReply(f"{what} is no text")
     return value
+
+
+# --- Thinking before the answer -------------------------------------------------------------------
+
+_COLOUR = r"\x1b\[[0-9;:]*m"
+# What may stand before a mark, and around one on its line. Without a bound, colour codes would fill the memory.
+_START, _AROUND = (rf"[{gap}]*(?:{_COLOUR}[{gap}]*){{0,9}}" for gap in (_BLANKS, "\ufeff \t\r"))
+_FINAL = r"<\|channel\|>final<\|message\|>"
+
+# How models and their servers mark it: the opening and the end. Groups in these would shift those of _MARK.
+# fmt: off
+THINKING = (
+    (r"<think\b",                                 r"</think\s*>"),
+    (r"<thinking\b",                              r"</thinking\s*>"),
+    (r"\[think\]",                                r"\[/think\]"),
+    ("\u25c1think\u25b7",                         "\u25c1/think\u25b7"),
+    (rf"^{_AROUND}thinking(?:\.\.\.|\u2026){_AROUND}$", rf"^{_AROUND}(?:\.\.\.|\u2026)done thinking\.{_AROUND}$"),
+    # Each channel before the final one opens anew, and one end closes them all.
+    (rf"(?:<\|start\|>assistant)?(?!{_FINAL})<\|channel\|>.*?(?={_FINAL}|\Z)", _FINAL),
+)
+# fmt: on
+_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
+_MARK = re.compile("|".join(f"({opening})|({end})" for opening, end in THINKING), _FLAGS)
+_WHOLE = "|".join(f"(?:{opening}).*?(?:{end})" for opening, end in THINKING)
+_THOUGHT = re.compile(rf"\A{_START}(?:{_WHOLE})", _FLAGS)
+
+
+def _thinks(message: str) -> bool:
+    """Whether a mark is left open. Nested ones count, or thinking that quotes an opening one would end early."""
+    depths = [0] * len(THINKING)
+    for mark in _MARK.finditer(message):
+        kind, closes = divmod((mark.lastindex or 0) - 1, 2)
+        depths[kind] = max(0, depths[kind] - 1) if closes else depths[kind] + 1
+    return any(depths)
 
 
 # --- JSON, one object, an array of them, or one a line --------------------------------------------
@@ -250,92 +304,34 @@ def unescaped(text: str) -> str:
 # --- The command ----------------------------------------------------------------------------------
 
 
-class _Parser(argparse.ArgumentParser):
-    """An error is one line."""
-
-    def error(self, message: str) -> NoReturn:
-        _complain(f"{message} (--help shows the usage)")
-        self.exit(USAGE)
-
-
-class _Escapes(Dict[int, str]):
-    """What str.translate makes of each character; a table, since the parts of a long line would fill memory."""
-
-    def __missing__(self, code: int) -> str:
-        shown = chr(code)
-        self[code] = shown if shown.isprintable() or shown == "\t" else shown.encode("unicode_escape").decode()
-        return self[code]
-
-
-def visible(line: str) -> str:
-    """Untrusted text on one line: what does not print becomes an escape, and a CI log's commands are broken up."""
-    line = line if line.isprintable() else line.translate(_Escapes())
-    return _LOG_COMMAND.sub(lambda command: f"{command[0][:-1]}\\x{ord(command[0][-1]):x}", line)
-
-
-def say(program: str, message: str) -> None:
-    """One line on stderr; without a stderr there is nobody to tell."""
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """The command. Returns the exit status. Raises SystemExit for wrong arguments, CannotRead for files and streams."""
+    parser = Parser(PROGRAM, USAGE)
+    parser.add_argument("--format", choices=NAMES, default=AUTO)
+    parser.add_argument("file", metavar="FILE")
+    options = parser.parse_args(arguments)
+    if sys.stdout is not None and sys.stdout.isatty():
+        say(PROGRAM, "stdout is a terminal: redirect it to a file")
+        return USAGE_ERROR
     try:
-        if sys.stderr:
-            print(f"{program}: {visible(message)}", file=sys.stderr, flush=True)
-    except OSError:
-        pass
-
-
-def _complain(message: str) -> None:
-    say("final_message.py", message)
-
-
-def _arguments(arguments: Optional[Sequence[str]]) -> Optional[argparse.Namespace]:
-    parser = _Parser(
-        prog="final_message.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=argparse.SUPPRESS,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--format", choices=NAMES, default=AUTO, help="how to take the message; default: auto")
-    parser.add_argument("file", metavar="FILE", help="what the client wrote to stdout")
-    try:
-        return parser.parse_args(arguments)
-    except SystemExit:
-        return None
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        content = file.read(LIMIT + 1)
-    _need(len(content) <= LIMIT, f"larger than {LIMIT >> 20} MiB")
-    return content
+        message = final_message(read_bytes(options.file), options.format)
+    except NoReply as error:
+        say(PROGRAM, f"{options.file}: {error}")
+        return NO_MESSAGE
+    _write(message)
+    return 0
 
 
 def _write(message: str) -> None:
     """The message as UTF-8, its line ends as they are; half a surrogate pair becomes a question mark."""
     if sys.stdout is None:
-        raise OSError("standard output is closed")
-    sys.stdout.buffer.write(message.encode("utf-8", "replace"))
-    sys.stdout.flush()
-
-
-def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """The command. Returns the exit status; bad input and a closed output raise nothing."""
-    options = _arguments(arguments)
-    if options is None:
-        return USAGE
-    if sys.stdout and sys.stdout.isatty():
-        _complain("stdout is a terminal: redirect it to a file")
-        return USAGE
+        raise CannotRead("standard output: it is closed")
     try:
-        _write(final_message(_read(options.file), options.format))
-        return 0
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except NoReply as error:
-        _complain(f"{options.file}: {error}")
+        sys.stdout.buffer.write(message.encode("utf-8", "replace"))
+        sys.stdout.flush()
     except OSError as error:
-        _complain(f"{options.file if error.filename else 'standard output'}: {error.strerror or error}")
-    return FAILED
+        raise CannotRead(f"standard output: {error.strerror}") from error
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(PROGRAM, main))

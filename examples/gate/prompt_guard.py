@@ -1,56 +1,81 @@
 """Check what a reviewer is told before it is told: one prompt rule, the current one, and last.
 
+From Python: check_prompt(prompt, token) and check_task(text).
+"""
+
+import contextlib
+import os
+import re
+import sys
+import unicodedata
+from types import ModuleType
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+if sys.version_info < (3, 8):
+    sys.exit("prompt_guard.py: needs Python 3.8 or later")
+
+PROGRAM = "prompt_guard.py"
+USAGE = """\
+Check what a reviewer is told before it is told: one prompt rule, the current one, and last.
+
   prompt_guard.py [--token TOKEN] PROMPT      a whole prompt, which ends in prompt_rule(TOKEN)
   prompt_guard.py --task TASK                 instructions that do not hold the rule yet
+
+A file is a path, or - for standard input.
 
 exit status
   0  fine, and nothing is printed
   3  refused: a line for each problem, as path:line: what is wrong
   1  the file cannot be read, or is not UTF-8
   2  usage; --help too
-
-A file is a path, or "-" for standard input. From Python: check_prompt(prompt, token) and check_task(text).
-verdict_contract.py is looked for beside this file, then in its parent folder, and nowhere else.
+130  interrupted
 
 It is a lint for text of your own, against the rule that was copied long ago and the example left in: a model that
-was told two rules follows either. Give it the prompt without the diff: a diff may well hold verdict lines, which the
-token makes harmless. It looks for English words that stand near each other, and knows no sense. So the words of the
-verdict in capitals are refused wherever they stand, also where they are meant well: write them in small letters. It
-cannot see a rule in other words or in another language ("answer yes or no", "finish with LGTM"), one whose words stand
-far apart or in small letters ("approve what compiles"), one for a first or last line that does not say of what, an
-order to approve whatever the change holds, a sentence that takes the rule back ("ignore the last paragraph"), a
-quotation that is opened by anything but a fence or a comment, or what a client adds, cuts off or expands on the way.
+was told two rules follows either. Refused is also a task that asks for something after the verdict, for the verdict in
+another place, or for a reply in another shape (JSON, a code fence): its replies may never end in a line that approves.
+Give it the prompt without the diff: a diff may well hold verdict lines, which the token makes harmless.
 
-Standard library only. Run on Linux; nothing in it is meant for POSIX alone, but it was not run on Windows.
-"""
+It looks for English words that stand near each other, and knows no sense. So the words of the verdict in capitals are
+refused wherever they stand, also where they are meant well: write them in small letters. It cannot see a rule in other
+words or in another language ("answer yes or no", "finish with LGTM"), one whose words stand far apart or in small
+letters ("approve what compiles"), one for a first or last line that does not say of what, an order to approve whatever
+the change holds, a sentence that takes the rule back ("ignore the last paragraph"), a quotation that is opened by
+anything but a fence or a comment, or what a client adds, cuts off or expands on the way.
 
-from __future__ import annotations
-
-import argparse
-import os
-import re
-import sys
-import unicodedata
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
-from typing import Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+Standard library only. Run on Linux; nothing in it is meant for POSIX alone, but it was not run on Windows."""
 
 _HERE = os.path.dirname(os.path.realpath(__file__))
-if "verdict_contract" not in sys.modules:  # the working folder may hold another one
-    _spec = PathFinder.find_spec("verdict_contract", [_HERE, os.path.dirname(_HERE), os.path.dirname(os.path.dirname(_HERE))])
-    if _spec is None or _spec.loader is None:
-        sys.exit("prompt_guard.py: verdict_contract.py is neither in its folder nor in the one above")
-    sys.modules["verdict_contract"] = module_from_spec(_spec)
-    _spec.loader.exec_module(sys.modules["verdict_contract"])
 
-from verdict_contract import APPROVE, REQUEST_CHANGES, prompt_rule, read_verdict  # noqa: E402  (loaded just now)
 
-REFUSED = 3
-UNREADABLE = 1
-USAGE = 2
-INTERRUPTED = 130
-_MEBIBYTE = 1 << 20
-_LIMIT = 64 * _MEBIBYTE
+def provide(*names: str) -> None:
+    """Load modules by their source, from this file's folder or the two above; no package or .pyc is taken instead."""
+    for name in names:
+        places = [os.path.join(_HERE, up, name + ".py") for up in ("", os.pardir, os.path.join(os.pardir, os.pardir))]
+        path = next(filter(os.path.isfile, places), None)
+        if path is None:
+            raise ImportError(
+                name + ".py is neither beside " + os.path.basename(__file__) + " nor in the two folders above"
+            )
+        if name not in sys.modules:
+            module = sys.modules[name] = ModuleType(name)
+            module.__file__ = path
+            with open(path, "rb") as source:
+                exec(compile(source.read(), path, "exec"), vars(module))  # noqa: S102
+
+
+try:
+    provide("verdict_contract", "verdict_check")
+    from verdict_check import CannotRead, Parser, ended, read_bytes, show, visible
+    from verdict_contract import APPROVE, REQUEST_CHANGES, prompt_rule, read_verdict
+except (Exception, SystemExit) as _error:
+    _reason = f"a module cannot be loaded: {type(_error).__name__}: {_error}"
+    if __name__ != "__main__":
+        raise ImportError(_reason) from _error
+    with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
+        os.write(2, f"{PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
+    sys.exit(1)
+
+REFUSED = 3  # the exit status
 
 
 class Problem(NamedTuple):
@@ -75,16 +100,21 @@ def _reads_as_verdict(line: str) -> Optional[str]:
     return None if repeated.verdict == APPROVE else f"would count against an approval that repeats it ({repeated.rule})"
 
 
-def _left_open(text: str) -> Optional[int]:
-    """The line of a code fence or comment that is never closed, so that what follows the text looks quoted."""
-    reading = read_verdict(f"{text}\n\n{_APPROVAL}")
-    return reading.line if reading.rule == "open-block" else None
+def _reads_as_a_whole(text: str) -> Dict[int, str]:
+    """What lines are to the parser only together: a label and a refusal below it, a code fence that is left open."""
+    found: Dict[int, str] = {}
+    for token in (_TOKEN, None):
+        reading = read_verdict(f"{text}\n\n{_APPROVAL} {token or ''}", token)
+        if reading.line and reading.line <= text.count("\n") + 1:
+            opens = reading.rule == "open-block"
+            found.setdefault(reading.line, _OPENS if opens else f"would count against an approval ({reading.rule})")
+    return found
 
 
 def _disguises(line: str) -> bool:
     """Whether a word of the line is a word of the verdict in look-alikes, as the parser takes them."""
     words = (word for word in re.findall(r"\w+", line) if not word.isascii())
-    return any(read_verdict(f"===VERDICT=== {word}").rule != "unknown-value" for word in words)
+    return any(read_verdict(f"===VERDICT=== {word}").rule not in ("unknown-value", "off-form") for word in words)
 
 
 # --- Words that tell a reviewer how to state a verdict --------------------------------------------
@@ -102,6 +132,7 @@ _REPLY = r"(?:(?:(?:the|each|every|this)\s+)?(?:reply|answer|response)|(?:the|ea
 _YOURS = rf"(?i:\b(?:your|{_REPLY})\b)"
 _LINE = r"(?i:\b(?:first|last|final)\s+(?:line|word)\b)"
 
+_OPENS = "opens a code fence or comment that is never closed"
 _CAPITALS = "a word of the verdict, in capitals, outside of the prompt rule: write it in small letters"
 _NO_RULE = (
     "it does not end in the prompt rule, word for word as verdict_contract.py [TOKEN] prints it for this token or none"
@@ -127,6 +158,82 @@ _ROWS: Tuple[Tuple[str, str], ...] = (
      "another rule for how the reply begins or ends"),
     (rf"(?<![^\W_])(?:{_APPROVAL_WORD}|{_REFUSAL_WORD})(?![^\W_])",
      _CAPITALS),
+)
+# fmt: on
+
+
+# --- Words that ask for more than the verdict line, or for it in another shape --------------------
+#
+# A model that follows such a task may end its reply in a line that does not approve. Case does not matter here.
+
+_ORDER = r"(?:(?m:^)|[.!?:;]\s)[ \t>*#\d.)-]{0,8}(?:(?:please|also|always|then),?\s+){0,3}"  # "files end with" is none
+_OWN = r"(?:your|(?:the|each|every|this)\s+(?:whole\s+)?(?:review|reply))\b"
+_REVIEW = rf"(?:your\s+(?:\w+\s+)?(?:answer|findings|message|output|reply|report|response|review|verdict)|{_OWN})\b"
+_VERDICT = (
+    r"\b(?:(?:the|your|this|that|its)\s+)?(?:(?:final|closing|overall)\s+)?verdict\b(?:\s+(?:line|word|marker)\b)?"
+)
+_ADD = r"(?:add|append|give|include|list|mention|name|note|print|provide|put|rate|repeat|state|summari[sz]e|write)\b"
+_LAST_PART = r"\b(?:last|final|closing)\s+(?:block|bullet|item|paragraph|part|remark|section|sentence|thing)\b"
+_ELSEWHERE = r"(?:beginning|first|front|head|header|heading|middle|start|subject|title|top)\b"
+_REPLY_IN = (
+    r"(?:answer|deliver|emit|format|give|output|present|print|produce|provide|reply|respond|return|state|write)\b"
+)
+_SMALL = (  # what stands between such an order and the form that it asks for; "the JSON" is that of the change
+    r"(?:\s+(?:a|all|an|and|answer|as|back|be|but|by|everything|exactly|final|findings|full|has|have|in|is|it|just|me|must"
+    r"|nothing|of|one|only|output|plain|pure|raw|reply|report|response|result|results|review|shall|should|single|strict"
+    r"|strictly|the|them|to|us|using|valid|verdict|well-formed|whole|will|with|your)){0,12}\s+(?<!\bthe\s)[\"'`*(]{0,4}"
+)
+_FORMAT = r"(?:CSV|HTML|JSONL?|NDJSON|SARIF|TOML|XML|YAML)\b"
+_IN = r"(?:as|between|by|in|inside|into|under|with|within)"
+_DRESS = (
+    r"(?:(?:backticks?|blockquotes?|bold|box|brackets|bullet|code|comment|fenced?|fences|heading|headline|italics?|quotes"
+    r"|table|tags?)\b|`{3}|~{3})"
+)
+
+_AFTER = "asks for something at the end, where only the verdict line may stand"
+_PLACE = "asks for the verdict in another place than at the end"
+_SHAPE = "asks for the reply or the verdict in another shape than plain text"
+
+# fmt: off
+_ASKS: Tuple[Tuple[str, str], ...] = (
+    (rf"\b(?:after|behind|below|beneath|beyond|following|past|under|underneath)\s+{_VERDICT}(?!\s+(?:is|was|has)\b)",
+     _AFTER),
+    (rf"{_VERDICT}[\s,;]{{0,8}}(?:comes\s+|goes\s+)?(?:first|followed\s+by|(?:and\s+)?then)\b",
+     _AFTER),
+    (rf"{_VERDICT}[^\n.;]{{0,40}}[.;,]\s{{0,4}}(?:and\s+)?(?:afterwards|(?:after|below|beneath|under)\s+(?:it|that|this))\b",
+     _AFTER),
+    (r"\bafter\s+(?:your|the)\s+(?:answer|reply|report|review)\s?,",
+     _AFTER),
+    (rf"\b(?:bottom|close|end|foot)\s+of\s+{_OWN}",
+     _AFTER),
+    (rf"{_ORDER}{_ADD}{_CLAUSE}\bat\s+the\s+(?:very\s+)?(?:bottom|end)\b(?!\s+of)",
+     _AFTER),
+    (rf"{_ORDER}(?:at\s+the\s+(?:very\s+)?(?:bottom|end)|finally|in\s+closing|lastly),?\s+(?:please\s+)?{_ADD}",
+     _AFTER),
+    (rf"{_ORDER}(?:append|attach|sign)\b|\b(?:append|attach|sign)\b{_CLAUSE}\b{_OWN}",
+     _AFTER),
+    (rf"{_ORDER}(?:close|conclude|end|finish)\s+(?:by|in|on|with)\b",
+     _AFTER),
+    (rf"{_LAST_PART}{_CLAUSE}\b{_OWN}|\b{_OWN}{_CLAUSE}{_LAST_PART}",
+     _AFTER),
+    (rf"{_VERDICT}\s+(?:[\w,]+\s+){{0,2}}?(?:as|at|in|into|on|to)\s+(?:a|an|its|the)\s+(?:very\s+)?{_ELSEWHERE}",
+     _PLACE),
+    (rf"\b(?:place|put|state|write)\s+{_VERDICT}\s+(?:above|ahead\s+of|before)\b(?!\s+you\b)",
+     _PLACE),
+    (rf"\b(?:begin|lead|open|start)\s+(?:off\s+)?with\s+{_VERDICT}",
+     _PLACE),
+    (rf"(?:{_ORDER}{_REPLY_IN}|\b{_REVIEW}){_SMALL}{_FORMAT}",
+     _SHAPE),
+    (rf"{_ORDER}use\s+(?:(?:the\s+following|this)\s+)?{_FORMAT}|\b{_FORMAT},?\s+(?:only|and\s+nothing\s+else)\b",
+     _SHAPE),
+    (rf"\b(?:answer|output|reply|response|review)\s+format\s?:|\bformat\s+of\s+{_OWN}",
+     _SHAPE),
+    (rf"(?:{_VERDICT}|\b{_REVIEW})\s+(?:\w+\s+){{0,3}}?{_IN}\s+(?:\S+\s+){{0,3}}?{_DRESS}",
+     _SHAPE),
+    (rf"\b(?:bold|decorate|emphasi[sz]e|fence|highlight|indent|quote|repeat|translate|underline|wrap)\s+{_VERDICT}",
+     _SHAPE),
+    (rf"{_VERDICT}\s+(?:bold|twice)\b|\b(?:backticks|bold|italics|quotes)\s+(?:around|for|on)\s+{_VERDICT}",
+     _SHAPE),
 )
 # fmt: on
 
@@ -197,13 +304,10 @@ def _problems(text: str) -> Dict[int, str]:
         if what or _disguises(shown):
             found[number] = what or _CAPITALS
     seen = _seen(text)
-    for row, what in _ROWS:
+    for row, what in (*_ROWS, *((f"(?i:{asked})", what) for asked, what in _ASKS)):
         for line in _lines_of(row, seen):
             found.setdefault(line, what)
-    fence = _left_open(text)
-    if fence:
-        found.setdefault(fence, "opens a code fence or comment that is never closed")
-    return found
+    return {**_reads_as_a_whole(text), **found}
 
 
 def _lines_of(row: str, text: str) -> Iterator[int]:
@@ -232,81 +336,30 @@ def _in_order(found: Dict[int, str]) -> List[Problem]:
 # --- The command ----------------------------------------------------------------------------------
 
 
-class _Parser(argparse.ArgumentParser):
-    """An error is one line, with nothing in it that acts on a terminal or a log."""
-
-    def error(self, message: str) -> NoReturn:
-        _complain(f"{message} (--help shows the usage)")
-        self.exit(USAGE)
-
-
-def _visible(text: str) -> str:
-    """The text in ASCII, with the rest written as escapes, so that it stays on its line and commands no log."""
-    shown = (c if c.isascii() and c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return "".join(shown).replace("::", ":\\x3a").replace("##", "#\\x23")
-
-
-def _complain(message: str) -> None:
-    print(f"prompt_guard.py: {_visible(message)}", file=sys.stderr)
-
-
-def _read(path: str) -> str:
-    """The text of a file, or of standard input for "-". Raises ValueError, with the path and the reason."""
-    try:
-        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
-            content = file.read(_LIMIT + 1)
-        if len(content) > _LIMIT:
-            raise ValueError(f"larger than {_LIMIT // _MEBIBYTE} MiB")
-        return content.decode("utf-8-sig")
-    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a NUL in the path
-        raise ValueError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
-    """The options. Raises SystemExit for anything but a proper call."""
-    parser = _Parser(
-        prog="prompt_guard.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=argparse.SUPPRESS,
-        allow_abbrev=False,
-    )
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """The command. Returns the exit status. Raises SystemExit for wrong arguments, CannotRead for files and streams."""
+    parser = Parser(PROGRAM, USAGE)
     kind = parser.add_mutually_exclusive_group()
-    kind.add_argument("--token", metavar="TOKEN", help="the token of the prompt's rule")
-    kind.add_argument("--task", action="store_true", help="the text holds no rule yet")
-    parser.add_argument("prompt", metavar="PROMPT", help='a file, or "-" for standard input')
+    kind.add_argument("--token")
+    kind.add_argument("--task", action="store_true")
+    parser.add_argument("prompt", metavar="PROMPT")
     options = parser.parse_args(arguments)
     try:
         prompt_rule(options.token)
     except ValueError as error:
         parser.error(f"--token: {error}")
-    return options
-
-
-def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """The command. Returns the exit status; bad input and a closed output raise nothing."""
-    try:
-        options = _parse(arguments)
-        text = _read(options.prompt)
-        problems = check_task(text) if options.task else check_prompt(text, options.token)
-        for problem in problems:
-            print(f"{_visible(options.prompt)}:{problem.line}: {problem.what}")
-        if sys.stdout:
-            sys.stdout.flush()
-    except SystemExit:
-        return USAGE
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except ValueError as error:
-        _complain(str(error))
-        return UNREADABLE
-    except OSError as error:
-        _complain(f"standard output: {error.strerror}")
-        # What is left in the buffer would fail again at shutdown, with a traceback and status 120.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return UNREADABLE
+    text = _read(options.prompt)
+    problems = check_task(text) if options.task else check_prompt(text, options.token)
+    show([f"{visible(options.prompt)}:{problem.line}: {problem.what}" for problem in problems])
     return REFUSED if problems else 0
 
 
+def _read(path: str) -> str:
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CannotRead(f"{path}: is not UTF-8, at byte {error.start}") from error
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(PROGRAM, main))

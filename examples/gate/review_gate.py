@@ -6,6 +6,7 @@ comment. The process that a reviewer runs in is reviewer_process.py's, what a cl
 """
 
 import argparse
+import contextlib
 import fnmatch
 import json
 import os
@@ -16,7 +17,7 @@ import textwrap
 from types import ModuleType
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-if sys.version_info < (3, 8):  # noqa: UP036
+if sys.version_info < (3, 8):
     sys.exit("review_gate.py: needs Python 3.8 or later")
 
 PROGRAM = "review_gate.py"
@@ -129,7 +130,9 @@ except (Exception, SystemExit) as _error:
     _reason = f"a module cannot be loaded: {_error}"
     if __name__ != "__main__":
         raise ImportError(_reason) from _error
-    sys.exit(f"{PROGRAM}: {ascii(_reason)[1:-1]}")  # which is status 1
+    with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
+        os.write(2, f"{PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
+    sys.exit(1)
 
 TAIL = 12  # last lines shown of a reviewer without a clear verdict
 WIDTH = 48  # characters of a command in the table
@@ -150,6 +153,7 @@ OUTCOMES: Tuple[Tuple[str, str, Tuple[Optional[str], ...]], ...] = (
 # second ones may stand over a refusal that their own layer does not see: of those the contract is asked once more.
 SLIPS = ("off-form", "signs-after", "not-bare", "wrong-token")
 PERHAPS_SLIPS = ("not-stated", "weak-approve")
+REFUSING = ("unknown-value", "contradicted")  # what reads such a text with an approval added
 
 
 class Stop(Exception):
@@ -280,7 +284,8 @@ def decided(reviews: Sequence[Review], job: Job) -> Result:
     verdict = contract.combine(review.verdict for review in reviews)
     code, steps = contract.exit_code(verdict), []
     if verdict != contract.REQUEST_CHANGES:
-        steps = [mend(place, reviews) for place, review in enumerate(reviews) if review.outcome in (FAILED, TIMED_OUT)]
+        failed = [place for place, review in enumerate(reviews) if review.outcome in (FAILED, TIMED_OUT)]
+        steps = [mend(place, reviews) for place in failed]
     if steps:
         verdict, code = None, UNREADABLE
     token = contract.diff_token(job.diff)
@@ -295,16 +300,17 @@ def decided(reviews: Sequence[Review], job: Job) -> Result:
 NEXT = {
     0: "The change may be merged.",
     3: "Change what the reviews ask for, then have the new diff reviewed.",
-    4: "No verdict is clear: a person reads the reviews and decides. To let the change through, that person writes a"
-    " report by hand for this diff, whose token is {token}, for the pre-push hook; on GitHub, uses the bypass of the"
-    ' ruleset. "When a person decides" in README.md beside review_gate.py shows how.',
+    4: "No verdict is clear: a person reads the reviews and decides. To let the change through, with a trail: for the"
+    " pre-push hook, by a report written by hand for this diff, whose token is {token} (git -c verdict.saveDiff=FILE"
+    " push shows how); on GitHub, by the bypass of the ruleset, given to a named team, for pull requests only.",
 }
 
 
 def mend(place: int, reviews: Sequence[Review]) -> str:
-    """What to do about a reviewer that failed."""
+    """What to do about a reviewer that failed; where what it wrote may refuse, first of all to read that."""
     who = "the reviewer" if len(reviews) == 1 else f"reviewer {place + 1} of {len(reviews)}"
-    return f"{who} {reviews[place].outcome}: {reviews[place].reason}; mend it and run again."
+    first = "" if reviews[place].rule is None else "read what it wrote, "
+    return f"{who} {reviews[place].outcome}: {reviews[place].reason}; {first}mend it and run again."
 
 
 def prepare(options: argparse.Namespace) -> Job:
@@ -411,10 +417,11 @@ def leave_out(diff: bytes, globs: Sequence[str]) -> Tuple[bytes, List[str]]:
     return left, list(hidden)
 
 
-# A line that none of git's plain diffs holds. Within a hunk each line begins with " ", "+", "-" or "\", or is blank.
+# A line that none of git's plain diffs holds, or a first one that begins no file. Within a hunk each line begins with
+# " ", "+", "-" or "\", or is blank, so that no content can pass for the beginning of a file.
 _STRANGE = re.compile(
-    rb"^(?![ +\\\n@-]|\Z|diff --git |index |(?:old|new|new file|deleted file) mode |(?:dis)?similarity index "
-    rb"|(?:rename|copy) (?:from|to) |Binary files )",
+    rb"\A(?!diff --git )|^(?![ +\\\n@-]|\Z|diff --git |index |(?:old|new|new file|deleted file) mode "
+    rb"|(?:dis)?similarity index |(?:rename|copy) (?:from|to) |Binary files )",
     re.MULTILINE,
 )
 
@@ -422,19 +429,23 @@ _STRANGE = re.compile(
 def sections(diff: bytes) -> List[bytes]:
     """The diff cut into its files, byte for byte. Raises Stop for what git does not write, as that cannot be cut."""
     strange = _STRANGE.search(diff)
-    line = 1 if not diff.startswith(b"diff --git ") else diff.count(b"\n", 0, strange.start()) + 1 if strange else 0
+    line = diff.count(b"\n", 0, strange.start()) + 1 if strange else None
     need(not line, f"--leave-out needs a plain diff of git, as change_diff.py writes it; line {line} is none of its")
     return re.split(rb"^(?=diff --git )", diff, flags=re.MULTILINE)[1:]
 
 
 def name_of(section: bytes) -> Optional[str]:
-    """The file's name as git writes it, quoted signs and all; None for a rename or copy, whose names can be misread.
+    """The file's name as git writes it, quoted signs and all; None where it can be read in two ways, as in a rename.
 
-    Otherwise both names are the same, so that the length of the line tells where the second begins.
+    Without one both names are the same, so that the second begins in the middle of the line, and nowhere else.
     """
+    names = section.partition(b"\n")[0][len(b"diff --git ") :]
+    old, new = names[: len(names) // 2], names[len(names) // 2 :]
+    quote = b'"' if names.startswith(b'"') else b""
+    name = old[len(quote + b"a/") : len(old) - len(quote)]
+    alike = (old, new) == (quote + b"a/" + name + quote, b" " + quote + b"b/" + name + quote)
     moved = re.search(rb"^(?:rename|copy) ", section, re.MULTILINE)
-    match = re.match(rb'diff --git (?:a/([^\n]+) b/\1|"a/([^\n]+)" "b/\2")\n', section)
-    return os.fsdecode(match[1] or match[2]) if match and not moved else None
+    return os.fsdecode(name) if name and alike and not moved else None
 
 
 # --- The prompt -----------------------------------------------------------------------------------
@@ -546,11 +557,10 @@ def judge(command: str, attempt: int, ran: Run, token: str, form: str) -> Review
     message, why = reply(ran, form)
     output = decode(ran.stdout)
     texts = [output, unescaped(output)] if message is None else [message]
-    found = [(contract.read_verdict(text, token), text) for text in texts]
+    found = [(contract.read_verdict(text, token), text) for text in dict.fromkeys(texts)]
     blocking = [(reading, text) for reading, text in found if reading.verdict == contract.REQUEST_CHANGES]
     if message is None and not blocking:
-        refusing = [reading.rule for reading, text in found if is_spent(reading, text, token)]
-        return unheard(command, attempt, ran, why, refusing)
+        return unheard(command, attempt, ran, why, spent(found, token))
     reading, text = (blocking or found)[0]
     outcome = next(name for name, _, verdicts in OUTCOMES if reading.verdict in verdicts)
     reason = "; ".join(filter(None, [str(reading), why]))
@@ -567,30 +577,34 @@ def reply(ran: Run, form: str) -> Tuple[Optional[str], str]:
         return None, f"no reply: {error}"
 
 
-def unheard(command: str, attempt: int, ran: Run, why: str, refusing: Sequence[str]) -> Review:
-    """The review of an attempt without a whole reply, whose output does not block; it has no verdict.
-
-    refusing holds the rules that read its output and allow no further attempt.
-    """
+def unheard(command: str, attempt: int, ran: Run, why: str, rule: Optional[str]) -> Review:
+    """The review of an attempt without a whole reply, whose output does not block: it has no verdict. See spent."""
     outcome = NO_VERDICT if not ran.why else TIMED_OUT if ran.why == LATE else FAILED
-    rule, last = next(iter(refusing), None), tail(ran.stdout, ran.stderr)
-    return Review(command, outcome, None, rule, None, attempt, ran.seconds, None, why, last, not refusing)
-
-
-def is_spent(reading: contract.Reading, text: str, token: str) -> bool:
-    """Whether output without a whole reply allows no further attempt. An approval does, as it does not count."""
-    return reading.verdict != contract.APPROVE and not may_ask_again(reading.rule, text, token)
+    last = tail(ran.stdout, ran.stderr)
+    return Review(command, outcome, None, rule, None, attempt, ran.seconds, None, why, last, rule is None)
 
 
 def may_ask_again(rule: str, text: str, token: str) -> bool:
-    """Whether a reply, read by a rule, has no fault but one of form. It has if it refuses anywhere, a fence included.
+    """Whether a reply, read by a rule, has no fault but one of form: it refuses nowhere, a fence included."""
+    return rule in SLIPS or (rule in PERHAPS_SLIPS and with_approval(text, token) == "approved")
 
-    That the contract is asked: with a proper approval as its last line such a reply does not approve.
+
+def with_approval(text: str, token: str) -> str:
+    """The rule that reads a text with a proper approval added as its last line: what refuses is then contradicted."""
+    return contract.read_verdict(f"{text}\n===VERDICT=== {contract.APPROVE} {token}", token).rule
+
+
+def spent(found: Sequence[Tuple[contract.Reading, str]], token: str) -> Optional[str]:
+    """The rule by which output without a whole reply allows no further attempt, or None if it does.
+
+    An approval in it, also one within JSON, which reads as a mention, does not count and so allows one.
     """
-    if rule in PERHAPS_SLIPS:
-        whole = f"{text}\n===VERDICT=== {contract.APPROVE} {token}"
-        return contract.find_verdict(whole, token) == contract.APPROVE
-    return rule in SLIPS
+    (reading, output), *as_lines = found
+    fine = reading.rule == "approved" or may_ask_again(reading.rule, output, token)
+    if not fine and (reading.rule, with_approval(output, token)) != ("weak-approve", "repeated"):
+        return reading.rule
+    rules = [with_approval(text, token) for _, text in as_lines]
+    return next((rule for rule in rules if rule in REFUSING), None)
 
 
 def tail(stdout: bytes, stderr: bytes) -> List[str]:
@@ -610,6 +624,7 @@ def as_text(result: Result) -> List[str]:
         lines += [visible(f"{review.outcome}: {review.reason}")]
         lines += [*(f"| {line}" for line in written(review)), ""]
     lines += [f"not shown to a reviewer (--leave-out): {visible(name)}" for name in result.left_out]
+    lines += [""] * bool(result.left_out)
     lines += [*table(result.reviews), "", tally(result.reviews), verdict_line(result)]
     return [*lines, *(f"next: {visible(step)}" for step in result.next)]
 
@@ -636,10 +651,15 @@ def rows(reviews: Sequence[Review]) -> List[Tuple[str, ...]]:
     """The cells of the table, its head first."""
     found: List[Tuple[str, ...]] = [("reviewer", "outcome", "rule", "attempts", "seconds")]
     for place, review in enumerate(reviews, 1):
-        name = visible(f"{place}: {review.command}")
-        name = name if len(name) <= WIDTH else f"{name[: WIDTH - 3]}..."
+        name = short(f"{place}: {review.command}", WIDTH)
         found.append((name, review.outcome, review.rule or "-", str(review.attempts), f"{review.seconds:.1f}"))
     return found
+
+
+def short(text: str, width: int) -> str:
+    """The beginning of a text, made visible, in so many characters."""
+    shown = visible(text)
+    return shown if len(shown) <= width else f"{shown[: width - 3]}..."
 
 
 def tally(reviews: Sequence[Review]) -> str:
@@ -675,9 +695,9 @@ def as_json(result: Result) -> str:
 # It is shown as a page, on which a mention calls people, an image tells its server who reads, and a link may hide where
 # it leads. So what a reviewer wrote stands in a code block, and any other text of others in a <code> of references.
 
-ROOM = 50_000  # characters of all reviews together; a comment on GitHub takes 65,536 with what stands around them
+ROOM = 45_000  # characters of all reviews together; a comment on GitHub takes 65,536 with what stands around them
 COLUMNS = 110  # of a line in a code block, which a page does not wrap
-NAMED = 50  # files that were left out, by name
+NAMED = 20  # files that were left out, by name; what was printed has all of them
 HEADINGS = {0: "approved", 3: "changes requested", 4: "no clear verdict", UNREADABLE: "not reviewed"}
 UNFINISHED = ["## Review: not finished", "", "The gate has not ended, or was ended from outside: there is no verdict."]
 
@@ -706,7 +726,7 @@ def as_markdown(result: Result) -> List[str]:
     lines += [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
     lines += [f"| {' | '.join([code_of(name), *map(references, cells)])} |" for name, *cells in others]
     lines += [""] * bool(result.left_out)
-    lines += [f"- not shown to a reviewer: {code_of(name)}" for name in result.left_out[:NAMED]]
+    lines += [f"- not shown to a reviewer: {code_of(short(name, 2 * WIDTH))}" for name in result.left_out[:NAMED]]
     lines += [f"- and {len(result.left_out) - NAMED} more"] if len(result.left_out) > NAMED else []
     for place, review in enumerate(result.reviews, 1):
         lines += ["", f"### Reviewer {place}: {review.outcome}", "", references(review.reason), ""]
@@ -715,13 +735,16 @@ def as_markdown(result: Result) -> List[str]:
 
 
 def code_block(lines: Sequence[str], room: int) -> List[str]:
-    """Lines as a code block that nothing in them can end, wrapped; what is over so many characters is cut, and said."""
+    """Lines as a code block, wrapped, of so many characters at most; what is over that is cut, with a note.
+
+    It is one by its indent, which no line can undo, while a fence ends at a line that the text may hold.
+    """
     text = "\n".join(lines)
     pieces = [textwrap.wrap(line, COLUMNS, break_on_hyphens=False) or [""] for line in text[:room].split("\n")]
-    wrapped = [visible(piece) for parts in pieces for piece in parts]  # once more, as a piece may begin with ::
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    note = ["", f"The rest, {len(text) - room} of {len(text)} characters, is in the log."] if len(text) > room else []
-    return [fence, *wrapped, fence, *note]
+    # Only what can stand here is wrapped. It is made visible once more, as a piece may begin with "::".
+    block = "\n".join(f"    {visible(piece)}".rstrip() for parts in pieces for piece in parts)
+    note = f"It is cut here: it has {len(text)} characters, and what the gate printed has them all."
+    return [block] if max(len(text), len(block)) <= room else [block[:room], "", note]
 
 
 def code_of(text: str) -> str:

@@ -34,7 +34,7 @@ import tempfile
 import time
 from typing import BinaryIO, Iterator, NamedTuple, Optional, Sequence
 
-LIMIT = 64 << 20  # bytes, of stdout and stderr each; the gate's, too, of the diff and the task
+LIMIT = 64 << 20  # bytes, of stdout and stderr each
 POLL = 0.05  # seconds between looks at a running reviewer
 GRACE = 1.0  # seconds from SIGTERM to SIGKILL; CI does not wait long for a cancelled job
 GONE = 0.5  # seconds that the dead may take to go, which they do when somebody reaps them

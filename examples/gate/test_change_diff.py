@@ -246,6 +246,8 @@ class PlainTest(Case):
         self.git("replace", bad, harmless)
         self.git("replace", f"{bad}:z.py", f"{harmless}:z.py")
         self.assertEqual(plain, self.diff(self.first, bad))
+        self.git("replace", "--graft", "-f", bad)
+        self.assertEqual(plain, self.diff(f"{bad}~2", bad))
         (self.clone / ".git" / "info").mkdir(exist_ok=True)
         (self.clone / ".git" / "info" / "grafts").write_text(f"{bad}\n{self.first} {bad}\n", encoding="ascii")
         self.assertEqual(plain, self.diff(self.first, bad))

@@ -5,13 +5,16 @@ The outputs are made here, in the shapes that the clients print.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import random
-import subprocess
+import re
+import shlex
+import shutil
 import sys
-import tempfile
 import unittest
+from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
 try:
@@ -19,14 +22,18 @@ try:
 except ImportError:  # Windows
     pty = None  # type: ignore[assignment]
 
-HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(TOP)]
 
-from final_message import NAMES, SHAPES, NoReply, final_message, visible
+import final_message as module
+import prompt_guard
+from final_message import NAMES, SHAPES, THINKING, NoReply, final_message
 
+import test_verdict_contract as testing
 from verdict_contract import APPROVE, REQUEST_CHANGES, read_verdict
 
-COMMAND = [sys.executable, *(f"-W{option}" for option in sys.warnoptions), os.path.join(HERE, "final_message.py")]
+PROGRAM = HERE / "final_message.py"
 TOKEN = "0123456789abcdef"
 OK = f"===VERDICT=== APPROVE {TOKEN}"
 NO = f"===VERDICT=== REQUEST_CHANGES {TOKEN}"
@@ -113,6 +120,28 @@ REFUSED: List[Tuple[str, str, bytes, str]] = [
     ("text", "think-closed-too-early", f"</think></think>\n<think>so\n{OK}".encode(), "think"),
     ("text", "thinking-closed-as-think", f"<thinking>so </think>\n{OK}".encode(), "think"),
     ("text", "think-in-backticks", f"The `<think>` tag is cut.\n{OK}".encode(), "think"),
+    ("text", "ollama-cut", f"Thinking...\nI would end in\n{OK}\n".encode(), "think"),
+    ("text", "ollama-cut-in-colour", f"\x1b[38;5;245m\x1b[1mThinking...\n\x1b[0mso\n{OK}".encode(), "think"),
+    ("text", "ollama-cut-after-byte-order-mark", f"\ufeff Thinking...\r\nso\r\n{OK}".encode(), "think"),
+    ("text", "ollama-cut-in-one-sign", f"Thinking\u2026\nso\n{OK}".encode(), "think"),
+    ("text", "ollama-thinks-again", f"Thinking...\na\n...done thinking.\nb\nThinking...\n{OK}".encode(), "think"),
+    ("text", "ollama-end-within-a-line", f"Thinking...\nIt prints ...done thinking. so\n{OK}".encode(), "think"),
+    ("text", "brackets-cut", f"[THINK]I would end in\n{OK}".encode(), "think"),
+    ("text", "brackets-nested-cut", f"[THINK]a [THINK]b[/THINK] so\n{OK}".encode(), "think"),
+    ("text", "brackets-closed-as-tag", f"[THINK]so</think>\n{OK}".encode(), "think"),
+    ("text", "brackets-midline-cut", f"Sure. [THINK]so\n{OK}".encode(), "think"),
+    ("text", "triangles-cut", f"\u25c1think\u25b7so\n{OK}".encode(), "think"),
+    ("text", "channel-cut", f"<|channel|>analysis<|message|>so\n{OK}".encode(), "think"),
+    ("text", "channel-ended-cut", f"<|channel|>analysis<|message|>so<|end|>\n{OK}".encode(), "think"),
+    ("text", "channel-commentary", f"<|channel|>commentary<|message|>\n{OK}".encode(), "think"),
+    ("text", "channel-final-to-nobody", f"<|channel|>analysis<|message|>so<|channel|>final\n{OK}".encode(), "think"),
+    (
+        "text",
+        "channel-after-the-final-one",
+        f"<|channel|>final<|message|>Fine.<|channel|>analysis<|message|>\n{OK}".encode(),
+        "think",
+    ),
+    ("gemini-json", "brackets-cut-inside", lines({"response": f"[THINK]so\n{OK}"}), "think"),
     ("result-json", "think-unclosed-inside", lines(claude(f"<think>so\n{OK}")), "think"),
     ("result-json", "second-think-unclosed", lines(claude(f"<think>a</think>\n<think>so\n{OK}")), "think"),
     ("result-json", "is-error", lines(claude(is_error=True)), "is_error"),
@@ -217,9 +246,22 @@ UNKNOWN: List[Tuple[str, bytes]] = [
     ),
     ("object", lines({"text": REPLY})),
     ("two-shapes", lines(said(REPLY), claude())),
-    ("link-first", f"[a.py](a.py) is fine.\n{OK}".encode()),
     ("brace-first", f"{{}} is no set.\n{OK}".encode()),
+    ("brace-in-bracket-first", f"[ {{}} ] is no set.\n{OK}".encode()),
+    ("cut-behind-the-bracket", b" [\n"),
 ]
+
+# What begins with a bracket, and is text to "auto".
+BRACKETS = (
+    "[P2] The lock is fine.",
+    "[a.py](a.py) is fine.",
+    "[ ] docs\n[x] tests",
+    "[]",
+    "[x]",
+    '["a"]',
+    "[1, {}]",
+    "[[{}]]",
+)
 
 
 def reading(output: bytes, form: str = "auto") -> Optional[str]:
@@ -280,35 +322,87 @@ class WholeTest(unittest.TestCase):
         self.assertEqual("\ufffd", final_message(b'{"type":"result","is_error":false,"result":"\xff"}'))
 
 
+# A mark of thinking: how it opens and how it ends.
+MARKS = (
+    ("<think>", "</think>"),
+    ("<THINK type='a'>", "</Think >"),
+    ("<thinking>", "</thinking>"),
+    ("[THINK]", "[/THINK]"),
+    ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
+    ("Thinking...\n", "\n...done thinking."),
+    ("\x1b[38;5;245m\x1b[1mThinking...\r\n\x1b[0m", "\n\x1b[1m...done thinking.\x1b[0m\r"),
+    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+    (
+        "<|start|>assistant<|channel|>analysis<|message|>a<|channel|>commentary<|message|>",
+        "<|channel|>final<|message|>",
+    ),
+)
+
+
 class ThinkingTest(unittest.TestCase):
     """Thinking before the answer."""
 
-    def test_cut_at_the_first_closing_tag(self) -> None:
-        for thought in (
-            "<think>so</think>",
-            " \n<THINK>so\n</Think>",
-            "\x1b[2m<think>so</think>",
-            "\ufeff<think></think>",
-        ):
-            with self.subTest(repr(thought)):
-                self.assertEqual(f"\n{REPLY}", final_message(f"{thought}\n{REPLY}".encode()))
-        self.assertEqual("b</think>c", final_message(b"<think>a</think>b</think>c"))
+    def test_what_stands_after_the_end_is_the_reply(self) -> None:
+        for opening, end in MARKS:
+            for before in ("", " \n", "\x1b[2m", "\ufeff", "\ufeff\n\x1b[2m\x1b[1m \n"):
+                with self.subTest(repr(before + opening)):
+                    self.assertEqual(f"\n{REPLY}", final_message(f"{before}{opening}{OK}{end}\n{REPLY}".encode()))
+
+    def test_left_open_there_is_no_reply(self) -> None:
+        for opening, end in MARKS:
+            for before in ("", "\ufeff", "Well.\n", f"{opening}so{end}\n"):
+                with self.subTest(repr(before + opening)), self.assertRaises(NoReply):
+                    final_message(f"{before}{opening}so\n{OK}".encode())
+
+    def test_closed_in_the_middle_it_stays_and_counts(self) -> None:
+        for opening, end in MARKS:
+            with self.subTest(opening):
+                closed = f"Well.\n{opening}{NO}{end}\n{OK}"
+                self.assertEqual(closed, final_message(closed.encode()))
+                self.assertNotEqual(APPROVE, reading(f"Well.\n{opening}\n{OK}{end}\n{OK}".encode()))
+
+    def test_the_first_end_counts(self) -> None:
+        for opening, end in MARKS:
+            with self.subTest(opening):
+                self.assertEqual(f"\nb{end}\nc", final_message(f"{opening}a{end}\nb{end}\nc".encode()))
 
     def test_an_approval_in_it_is_none(self) -> None:
-        self.assertEqual(APPROVE, reading(f"<think>{OK}\n</think>\nFine.\n{OK}".encode()))
-        self.assertIsNone(reading(f"<think>\n{OK}\n</think>\nI am not done.".encode()))
+        for opening, end in MARKS:
+            with self.subTest(opening):
+                self.assertEqual(APPROVE, reading(f"{opening}\n{OK}\n{end}\nFine.\n{OK}".encode()))
+                self.assertIsNone(reading(f"{opening}\n{OK}\n{end}\nI am not done.".encode()))
 
-    def test_tags_that_are_closed_or_none(self) -> None:
-        for text in ("`<think>` is cut at </think>.", "<thinking a='b'>so</THINKING >", "A <thinker> has <rethink>."):
-            with self.subTest(text):
-                self.assertEqual(f"Well: {text}\n{OK}", final_message(f"Well: {text}\n{OK}".encode()))
+    def test_what_only_resembles_a_mark_is_text(self) -> None:
+        for text in (
+            "`<think>` is cut at </think>.",
+            "<thinking a='b'>so</THINKING >",
+            "A <thinker> has <rethink>.",
+            "Thinking... about the lock, it is held.",
+            "Now thinking...",
+            "...done thinking.",
+            "[RETHINK] this [thinks]",
+            "[/THINK] alone",
+            "The \u25c1 and the \u25b7 are signs.",
+            "The <|message|> and the <|end|> are tokens.",
+            "A channel: analysis.",
+        ):
+            for start in ("", "Well: "):
+                with self.subTest(start + text):
+                    self.assertEqual(f"Well.\n{text}\n{OK}", final_message(f"Well.\n{text}\n{OK}".encode()))
 
-    def test_many_tags_take_no_time(self) -> None:
-        with self.assertRaises(NoReply):
-            final_message(b"<think>\n" * 300000)
-        with self.assertRaises(NoReply):
-            final_message(b"<think </think " * 200000)
-        self.assertEqual(300001, final_message(b"\t" * 300000 + b"x").__len__())
+    def test_a_mark_has_no_group_of_its_own(self) -> None:
+        self.assertEqual(2 * len(THINKING), module._MARK.groups)
+
+    @unittest.skipUnless(sys.platform == "linux", "needs a limit of memory that holds")
+    def test_long_outputs_take_little_memory(self) -> None:
+        code = "import sys; sys.path.insert(0, sys.argv.pop(1)); import resource, final_message as f"
+        code += "\nresource.setrlimit(resource.RLIMIT_AS, (300 << 20,) * 2)"
+        code += "\nfor part in sys.argv[1:]:"
+        code += "\n  try: f.final_message(part.encode() * (1 << 18) + b'<think>'); print('a message')"
+        code += "\n  except f.NoReply: print('none')"
+        parts = ("\t", "\n", "\x1b[1m", "thinking... ", "<|channel|>", "<|start|>assistant", "[THINK]", "</think ", "[")
+        done = testing.process(*testing.PYTHON, "-c", code, HERE, *parts)
+        self.assertEqual((b"none\n" * len(parts), b""), (done.stdout, done.stderr))
 
 
 class RefusedTest(unittest.TestCase):
@@ -324,18 +418,26 @@ class RefusedTest(unittest.TestCase):
     def test_auto_approves_none_of_it(self) -> None:
         for form, name, output, _ in REFUSED:
             with self.subTest(form, name=name):
-                self.assertEqual(APPROVE if name == "plain-text" else None, reading(output))
+                self.assertEqual(name == "plain-text", reading(output) == APPROVE)
 
     def test_auto_takes_json_for_no_text(self) -> None:
         for name, output in UNKNOWN:
             with self.subTest(name), self.assertRaises(NoReply):
                 final_message(output)
 
+    def test_auto_takes_what_begins_with_a_bracket_for_text(self) -> None:
+        for start in BRACKETS:
+            with self.subTest(start):
+                self.assertEqual(APPROVE, reading(f" {start}\n{OK}".encode()))
+                self.assertEqual(REQUEST_CHANGES, reading(f"{start}\n{NO}".encode()))
+                self.assertIsNone(reading(f"{start}\n{OK}".encode(), "result-json"))
+
     @unittest.skipUnless(sys.platform == "linux", "needs a limit of memory that holds")
     def test_out_of_memory(self) -> None:
-        code = "import resource, final_message as f; resource.setrlimit(resource.RLIMIT_AS, (300 << 20,) * 2)"
+        code = "import sys; sys.path[:0] = sys.argv[1:]; import resource, final_message as f"
+        code += "\nresource.setrlimit(resource.RLIMIT_AS, (300 << 20,) * 2)"
         code += "\ntry: f.final_message(b'[' + b'{},' * 4000000)\nexcept f.NoReply: print('none')"
-        done = subprocess.run([sys.executable, "-c", code], cwd=HERE, capture_output=True, check=False)
+        done = testing.process(*testing.PYTHON, "-c", code, HERE)
         self.assertEqual((b"none\n", b""), (done.stdout, done.stderr))
 
     def test_unknown_format(self) -> None:
@@ -395,21 +497,19 @@ class CutTest(unittest.TestCase):
                     reading(bytes(broken))
 
 
-class CommandTest(unittest.TestCase):
+class CommandTest(testing.Scratch):
     """The command, as a process."""
 
-    def run_on(self, output: bytes, *options: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "out")
-            with open(path, "wb") as file:
-                file.write(output)
-            streams = {"stdout": subprocess.PIPE, **more}
-            return subprocess.run([*COMMAND, *options, path], stderr=subprocess.PIPE, check=False, **streams)
+    def run_on(self, output: bytes, *options: str, **more: Any) -> testing.Process[bytes]:
+        path = self.folder / "out"
+        path.write_bytes(output)
+        return testing.process(*testing.PYTHON, PROGRAM, *options, path, **more)
 
-    def check(self, done: subprocess.CompletedProcess[bytes], code: int, word: str) -> None:
+    def check(self, done: testing.Process[bytes], code: int, word: str) -> None:
         """It ended in this status, with one line on stderr that holds a word and no word of the reply."""
         self.assertEqual(code, done.returncode, done.stderr)
         self.assertEqual(1, done.stderr.count(b"\n"), done.stderr)
+        self.assertTrue(done.stderr.startswith(b"final_message.py: "), done.stderr)
         self.assertIn(word.encode(), done.stderr)
         self.assertNotIn(b"lock", done.stderr)
 
@@ -417,8 +517,12 @@ class CommandTest(unittest.TestCase):
         done = self.run_on(lines(claude(REPLY + "\r\n")))
         self.assertEqual((0, REPLY.encode() + b"\r\n", b""), (done.returncode, done.stdout, done.stderr))
 
+    def test_message_from_standard_input(self) -> None:
+        done = testing.process(*testing.PYTHON, PROGRAM, "-", input=lines(claude()))
+        self.assertEqual((0, REPLY.encode(), b""), (done.returncode, done.stdout, done.stderr))
+
     def test_message_is_no_message_of_the_console(self) -> None:
-        environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+        environment = testing.clean_environment(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
         self.assertEqual(REPLY.encode(), self.run_on(lines(claude()), env=environment).stdout)
         self.assertEqual(b"?", self.run_on(lines(claude("\ud83d"))).stdout)
 
@@ -429,41 +533,27 @@ class CommandTest(unittest.TestCase):
 
     def test_format(self) -> None:
         self.check(self.run_on(REPLY.encode(), "--format", "gemini-json"), 1, "JSON")
-        self.assertEqual(0, self.run_on(b"[x] fine", "--format", "text").returncode)
+        self.assertEqual(0, self.run_on(b"{x} fine", "--format", "text").returncode)
 
     def test_usage(self) -> None:
         self.check(self.run_on(b"", "--format", "codex"), 2, "codex")
         self.check(self.run_on(b"", "two\n::error::x"), 2, "unrecognized")
-        self.assertEqual(2, self.run_on(b"", "--help").returncode)
-        self.assertEqual(2, subprocess.run(COMMAND, stderr=subprocess.PIPE, check=False).returncode)
+        self.check(testing.process(*testing.PYTHON, PROGRAM), 2, "required")
+
+    def test_every_format_is_in_the_usage(self) -> None:
+        for name in NAMES:
+            self.assertRegex(module.USAGE, rf"\n  {name} ")
 
     def test_unreadable(self) -> None:
         for path in (HERE, "/nowhere/at all", "::error::x\n##[error]y"):
-            done = subprocess.run([*COMMAND, path], capture_output=True, check=False)
+            done = testing.process(*testing.PYTHON, PROGRAM, path, cwd=self.folder)
             self.check(done, 1, ": ")
             self.assertNotIn(b"##[", done.stderr)
 
     def test_too_large(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "out")
-            with open(path, "wb") as file:
-                file.truncate((64 << 20) + 1)
-            done = subprocess.run([*COMMAND, path], capture_output=True, check=False)
-        self.check(done, 1, "larger")
-
-    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
-    def test_full(self) -> None:
-        with open("/dev/full", "wb") as full:
-            self.check(self.run_on(lines(claude()), stdout=full), 1, "standard output")
-
-    @unittest.skipUnless(os.name == "posix", "needs sh")
-    def test_closed(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "out")
-            with open(path, "wb") as file:
-                file.write(lines(claude()))
-            done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *COMMAND, path], stderr=subprocess.PIPE, check=False)
-        self.check(done, 1, "standard output")
+        with open(self.folder / "out", "wb") as file:
+            file.truncate((64 << 20) + 1)
+        self.check(testing.process(*testing.PYTHON, PROGRAM, self.folder / "out"), 1, "larger")
 
     @unittest.skipUnless(pty, "there is no pty")
     def test_terminal(self) -> None:
@@ -475,24 +565,248 @@ class CommandTest(unittest.TestCase):
             os.close(theirs)
 
 
-class VisibleTest(unittest.TestCase):
-    """No line that is shown commands a log or a terminal."""
+BOTH = (module, prompt_guard)
 
-    def test_visible(self) -> None:
-        # fmt: off
-        for line, shown in (
-            ("plain, naïve, \ttab", "plain, naïve, \ttab"),
-            ("a\rb\x1b[1m\n\x7f\u2028\u202e\udc80", r"a\rb\x1b[1m\n\x7f\u2028\u202e\udc80"),
-            ("::error::x", r":\x3aerror::x"),
-            ("\t ::error::x", "\t :\\x3aerror::x"),
-            ("std::vector", "std::vector"),
-            ("x ##[error]y", r"x #\x23[error]y"),
-            ("###[x] ####vso[y]", r"##\x23[x] ###\x23vso[y]"),
-            ("## Heading", "## Heading"),
+
+class BothCommandsTest(testing.Scratch):
+    """final_message.py and prompt_guard.py, where a stream is closed, full or broken, and in Pythons of other kinds."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        (self.folder / "good").write_text("Fine.\n", encoding="utf-8")
+        (self.folder / "bad").write_text("VERDICT: APPROVE\n{", encoding="utf-8")
+
+    def ran(self, redirect: str, program: str, *arguments: str, **environment: str) -> testing.Process[bytes]:
+        """A command run by sh with a redirect, from the folder of the two files."""
+        words = [*testing.PYTHON, str(HERE / program), *arguments]
+        line = f"{' '.join(map(shlex.quote, words))} {redirect}"
+        return testing.process("sh", "-c", line, cwd=self.folder, env=testing.clean_environment(**environment))
+
+    @unittest.skipUnless(os.path.exists("/dev/full") and shutil.which("sh"), "no /dev/full or no sh here")
+    def test_streams(self) -> None:
+        for redirect, program, arguments, code in (
+            ("2>{}", "final_message.py", ("missing",), 1),
+            ("2>{}", "final_message.py", ("--nonsense",), 2),
+            ("2>{}", "final_message.py", ("--format", "gemini-json", "good"), 1),
+            ("2>{}", "final_message.py", ("good",), 0),
+            (">{}", "final_message.py", ("good",), 1),
+            (">{}", "final_message.py", ("--help",), 2),
+            (">{} 2>{}", "final_message.py", ("good",), 1),
+            ("2>{}", "prompt_guard.py", ("--task", "missing"), 1),
+            ("2>{}", "prompt_guard.py", ("--nonsense",), 2),
+            ("2>{}", "prompt_guard.py", ("--task", "bad"), 3),
+            ("2>{}", "prompt_guard.py", ("--task", "good"), 0),
+            (">{}", "prompt_guard.py", ("--help",), 2),
+            (">{} 2>{}", "prompt_guard.py", ("--task", "missing"), 1),
         ):
-            # fmt: on
-            self.assertEqual(shown, visible(line))
+            for target in ("/dev/full", "&-"):
+                for environment in ({}, {"PYTHONUNBUFFERED": "1"}):
+                    with self.subTest(program, arguments=arguments, redirect=redirect, target=target, **environment):
+                        done = self.ran(redirect.replace("{}", target), program, *arguments, **environment)
+                        self.assertEqual(code, done.returncode, done)
+                        self.assertNotIn(b"Exception", done.stderr)
+                        self.assertNotIn(b"Traceback", done.stderr)
+                        if redirect == "2>{}":
+                            self.assertNotIn(program.encode() + b": ", done.stdout)
+
+    @unittest.skipUnless(os.path.exists("/dev/full") and shutil.which("sh"), "no /dev/full or no sh here")
+    def test_what_cannot_be_written_is_said(self) -> None:
+        for program, arguments in (("final_message.py", ["good"]), ("prompt_guard.py", ["--task", "bad"])):
+            for environment in ({}, {"PYTHONUNBUFFERED": "1"}):
+                with self.subTest(program, **environment):
+                    done = self.ran(">/dev/full", program, *arguments, **environment)
+                    self.assertEqual(1, done.returncode)
+                    self.assertRegex(done.stderr, rb"\A%s: standard output: [^\n]+\n\Z" % program.encode())
+
+    @unittest.skipUnless(os.name == "posix", "needs a pipe that breaks")
+    def test_a_broken_pipe(self) -> None:
+        for program, arguments in (("final_message.py", ["good"]), ("prompt_guard.py", ["--task", "bad"])):
+            reading, writing = os.pipe()
+            os.close(reading)
+            with self.subTest(program), open(writing, "wb") as pipe:
+                command = [*testing.PYTHON, str(HERE / program), *arguments]
+                done = testing.process(*command, cwd=self.folder, stdout=pipe)
+                self.assertEqual(1, done.returncode)
+                self.assertRegex(done.stderr, rb"\A%s: standard output: [^\n]+\n\Z" % program.encode())
+
+    def test_help_is_the_usage_without_docstrings_too(self) -> None:
+        for tool in BOTH:
+            for flags in ((), ("-OO",), ("-I", "-S")):
+                done = testing.process(*testing.PYTHON, *flags, HERE / tool.PROGRAM, "--help")
+                self.assertEqual((2, b""), (done.returncode, done.stderr))
+                self.assertEqual(tool.USAGE.split(), done.stdout.decode().split())
+
+    def test_an_old_python_is_told_in_one_line(self) -> None:
+        script = "import runpy, sys; sys.version_info = (3, 7, 17); runpy.run_path(sys.argv[1], run_name='__main__')"
+        for tool in BOTH:
+            source = Path(HERE / tool.PROGRAM).read_text(encoding="utf-8")
+            ast.parse(source, feature_version=(3, 6))
+            self.assertNotIn("from __future__", source)
+            done = testing.process(*testing.PYTHON, "-c", script, HERE / tool.PROGRAM)
+            told = f"{tool.PROGRAM}: needs Python 3.8 or later"
+            self.assertEqual(
+                (1, "", [told]), (done.returncode, done.stdout.decode(), done.stderr.decode().splitlines())
+            )
+
+
+class LoadingTest(testing.Scratch):
+    """Which modules the two programs take: sources beside them, or in one of the two folders above."""
+
+    def installed(self, program: str, place: str) -> Path:
+        """A copy of the program two folders deep, with the modules that it needs in a folder of its choice."""
+        tools = self.folder / "up" / "tools"
+        shutil.rmtree(self.folder / "up", ignore_errors=True)
+        tools.mkdir(parents=True)
+        (tools / program).write_bytes((HERE / program).read_bytes())
+        for name in ("verdict_contract.py", "verdict_check.py") if place else ():
+            (self.folder / place / name).write_bytes((TOP / name).read_bytes())
+        return tools / program
+
+    def status(self, program: Path, *options: str) -> testing.Process[bytes]:
+        """The program run on a good file, from a folder whose modules are traps."""
+        trap = self.folder / "trap"
+        trap.mkdir(exist_ok=True)
+        (trap / "good").write_text("Fine.\n", encoding="utf-8")
+        for name in ("verdict_contract.py", "verdict_check.py"):
+            (trap / name).write_text("raise SystemExit(77)\n", encoding="ascii")
+        return testing.process(*testing.PYTHON, program, *options, "good", cwd=trap)
+
+    def test_beside_or_above(self) -> None:
+        for tool, options in ((module, []), (prompt_guard, ["--task"])):
+            for place in ("up/tools", "up", "."):
+                with self.subTest(tool.PROGRAM, place=place):
+                    done = self.status(self.installed(tool.PROGRAM, place), *options)
+                    self.assertEqual((0, b""), (done.returncode, done.stderr))
+
+    def test_a_package_of_the_name_is_not_taken(self) -> None:
+        for tool, options in ((module, []), (prompt_guard, ["--task"])):
+            program = self.installed(tool.PROGRAM, "up")
+            package = program.parent / "verdict_check"
+            package.mkdir()
+            (package / "__init__.py").write_text("raise SystemExit(77)\n", encoding="ascii")
+            self.assertEqual(0, self.status(program, *options).returncode)
+
+    def test_missing_or_broken_is_one_line_and_1(self) -> None:
+        for tool, options in ((module, []), (prompt_guard, ["--task"])):
+            for broken in (None, "def", "raise SystemExit(0)", "x = 1", "1 / 0", "import no_such_module\u2028"):
+                with self.subTest(tool.PROGRAM, broken=broken):
+                    program = self.installed(tool.PROGRAM, "up" if broken else "")
+                    if broken:
+                        (program.parent / "verdict_check.py").write_text(f"{broken}\n", encoding="utf-8")
+                    done = self.status(program, *options)
+                    self.assertEqual((1, b""), (done.returncode, done.stdout))
+                    self.assertRegex(done.stderr, rb"\A%s: [^\n]*cannot be loaded: [^\n]+\n\Z" % tool.PROGRAM.encode())
+
+    @unittest.skipUnless(os.path.exists("/dev/full") and shutil.which("sh"), "no /dev/full or no sh here")
+    def test_missing_is_1_where_nobody_can_be_told(self) -> None:
+        for tool in BOTH:
+            program = shlex.quote(str(self.installed(tool.PROGRAM, "")))
+            for redirect in ("2>/dev/full", "2>&-", ">/dev/full 2>&1"):
+                with self.subTest(tool.PROGRAM, redirect=redirect):
+                    done = testing.process("sh", "-c", f"{shlex.join(testing.PYTHON)} {program} good {redirect}")
+                    self.assertEqual((1, b""), (done.returncode, done.stdout))
+
+    def test_imported_it_is_an_import_error(self) -> None:
+        script = (
+            "import sys; sys.path.insert(0, sys.argv[1])\ntry: import {}\nexcept ImportError as error: print('caught')"
+        )
+        for tool in BOTH:
+            program = self.installed(tool.PROGRAM, "")
+            done = testing.process(*testing.PYTHON, "-c", script.format(tool.__name__), program.parent)
+            self.assertEqual((b"caught\n", b""), (done.stdout, done.stderr))
+
+
+# --- The README of this folder --------------------------------------------------------------------
+
+README = (HERE / "README.md").read_text(encoding="utf-8") if (HERE / "README.md").exists() else ""
+IDENTITY = {f"GIT_{who}_{what}": "x@localhost" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+
+@testing.NEEDS_PROGRAMS
+@unittest.skipUnless(README, "without README.md")
+class ReadmeTest(testing.Scratch):
+    """What the README has a user copy and run, with scripts in the place of clients."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = testing.path_with_python(self.folder / "bin")
+
+    def client(self, name: str, script: str) -> None:
+        """Put a program of this name on the PATH; the script finds the token of its prompt in $token."""
+        token = "token=$(sed -n 's/^===VERDICT=== <value> //p' | tail -n 1)"
+        path = self.folder / "bin" / name
+        path.write_text(f"#!/bin/sh\n{token}\n{script}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def sh(self, script: str, **more: Any) -> testing.Process[bytes]:
+        """Run a block of the README."""
+        environment = testing.clean_environment(PATH=self.path, HOME=str(self.folder), **IDENTITY)
+        return testing.process("sh", "-e", "-c", script, **{"cwd": self.folder, "env": environment, **more})
+
+    @testing.NEEDS_GIT
+    def test_from_the_clone_to_a_merge(self) -> None:
+        copying, merging = (block for _, block in testing.blocks(README, "sh")[:2])
+        shown = testing.blocks(README, "text")[0][1]
+        review = [line[2:] for line in shown.splitlines() if line.startswith("|")]
+        said = {"type": "result", "is_error": False, "result": "\n".join(review)}
+        answer = json.dumps(said).replace(review[-1].split()[-1], "'$token'").replace("`", "\\u0060")
+        testing.own_copy(TOP, self.folder / "verdict-contract")
+        project = self.folder / "project"
+        project.mkdir()
+        environment = testing.clean_environment(**IDENTITY)
+        testing.git(project, "init", "-q", "-b", "main", env=environment)
+        self.assertEqual(0, self.sh(copying, cwd=project).returncode)
+        testing.git(project, "add", ".", env=environment)
+        testing.git(project, "commit", "-qm", "The gate", env=environment)
+        testing.git(project, "checkout", "-qb", "change", env=environment)
+        (project / "upload.py").write_text("again = 3\n", encoding="ascii")
+        testing.git(project, "add", ".", env=environment)
+        testing.git(project, "commit", "-qm", "Try again", env=environment)
+        sha = testing.git(project, "rev-parse", "HEAD")
+        testing.git(project, "checkout", "-q", "main", env=environment)
+        self.client("claude", "echo no; exit 1")
+        self.assertEqual(1, self.sh(f"sha={sha}\n{merging}", cwd=project).returncode)
+        self.assertFalse((project / "upload.py").exists())
+        self.client("claude", f"printf '%s\\n' '{answer}'")
+        done = self.sh(f"sha={sha}\n{merging}", cwd=project)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertTrue((project / "upload.py").exists())
+        printed = done.stdout.decode().partition("\nUpdating ")[0]
+        self.assertEqual(self.blurred(shown), self.blurred(printed))
+
+    def blurred(self, text: str) -> List[str]:
+        """The lines of what the gate prints, without what differs from run to run."""
+        text = re.sub(r"\b[0-9a-f]{16}$", "TOKEN", text, flags=re.MULTILINE)
+        return [line.rstrip() for line in re.sub(r"\d+\.\d$", "SECONDS", text, flags=re.MULTILINE).splitlines()]
+
+    def test_the_footer_of_aider(self) -> None:
+        script = README.partition("<!-- aider -->\n```sh\n")[2].partition("```\n")[0]
+        self.assertEqual(2, script.count("\n"))
+        prompt = f"===VERDICT=== <value> {TOKEN}\n".encode()
+        banner = "printf '\\nAider v0.86.2\\nModel: x\\n\\nFine.\\n\\n'; "
+        for footer in (
+            "Tokens: 11 sent, 7 received.",
+            "Tokens: 2.1k sent, 89 received. Cost: $0.01 message, $0.02 session.",
+        ):
+            verdict = 'echo "===VERDICT=== {} $token"; echo; '
+            for word, told in (("APPROVE", APPROVE), ("REQUEST_CHANGES", REQUEST_CHANGES)):
+                self.client("aider", f"{banner}{verdict.format(word)}echo '{footer}'")
+                plain = self.sh("aider", input=prompt).stdout.decode()
+                filtered = self.sh(script, input=prompt)
+                self.assertNotEqual(APPROVE, read_verdict(plain, TOKEN).verdict)
+                self.assertEqual(
+                    (told, 0), (read_verdict(filtered.stdout.decode(), TOKEN).verdict, filtered.returncode)
+                )
+        for rest in (
+            "echo 'Tokens: none'",
+            "echo 'Tokens: 1 sent, 2 received.'; echo Wait.",
+            "echo litellm.APIError: 500",
+        ):
+            self.client("aider", f"{banner}{verdict.format('APPROVE')}{rest}")
+            self.assertNotEqual(APPROVE, read_verdict(self.sh(script, input=prompt).stdout.decode(), TOKEN).verdict)
+        self.client("aider", f"{verdict.format('APPROVE')}exit 1")
+        self.assertEqual((b"", 1), (self.sh(script, input=prompt).stdout, self.sh(script, input=prompt).returncode))
 
 
 if __name__ == "__main__":
-    unittest.main()
+    testing.main()

@@ -1,7 +1,6 @@
 """Tests of workflows/: the rules that its texts keep, and its scripts, run: python3 examples/workflows/test_workflows.py"""
 
-from __future__ import annotations
-
+import json
 import os
 import re
 import shlex
@@ -12,15 +11,25 @@ import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-HERE = os.path.dirname(os.path.realpath(__file__))
-FOLDER = os.path.join(HERE, "workflows")
-GITHUB = ("gate-report.yml", "review.yml", "review-two-vendors.yml", "review-forks.yml")
-GATE = ("review_gate.py", "final_message.py", "reviewer_process.py", "verdict_check.py", "verdict_contract.py")
+FOLDER = os.path.dirname(os.path.realpath(__file__))
+TOP = os.path.dirname(os.path.dirname(FOLDER))
+sys.path.insert(0, TOP)
+
+import test_verdict_contract as testing
+
+GITHUB = ("gate-report.yml", "review.yml", "review-comment.yml", "review-two-vendors.yml", "review-forks.yml")
+OTHERS = ("gitlab-ci.yml", "review.sh", "CODEOWNERS")
+ELSEWHERE = ("ledger.yml", "README.md", "test_workflows.py")  # ledger.yml has tests beside the ledger
+GATE = {
+    "change_diff.py": "examples/gate", "review_gate.py": "examples/gate", "reviewer_process.py": "examples/gate",
+    "final_message.py": "examples/gate", "verdict_contract.py": "", "verdict_check.py": "",
+}  # fmt: skip
 SCRIPT = os.path.join(FOLDER, "review.sh")
 MISSING = [name for name in ("bash", "git", "tar") if not shutil.which(name)]
-RUNS_HERE = os.name == "posix" and not MISSING
+RUNS_HERE = testing.POSIX and not MISSING
 WHY_NOT = f"needs POSIX, bash, git and tar; missing: {', '.join(MISSING) or os.name}"
 
 
@@ -132,9 +141,9 @@ def too_free(flow: Workflow) -> Iterator[str]:
         yield "the workflow's permissions"
     for name, job in flow.jobs.items():
         granted = job.get("permissions")
-        if granted not in ({}, {"contents": "read"}, {"statuses": "write"}):
+        if granted not in ({}, {"contents": "read"}, {"statuses": "write"}, {"pull-requests": "write"}):
             yield f"{name}: {granted}"
-        if granted == {"statuses": "write"} and "secrets." in str(job):
+        if "write" in str(granted) and "secrets." in str(job):
             yield f"{name}: a secret"
 
 
@@ -170,16 +179,19 @@ def spread(flow: Workflow) -> Iterator[str]:
 
 
 def ungated(flow: Workflow) -> Iterator[str]:
-    """A last job that is skipped with those that it needs, leaves one out, or passes without one."""
-    needed = {name for job in flow.jobs.values() for name in job.get("needs", [])}
-    last = [name for name in flow.jobs if name not in needed]
+    """A last job that is skipped with those that it needs, leaves one out, or passes without one. One that comments, and
+    can do nothing else, decides nothing.
+    """
+    jobs = {name: job for name, job in flow.jobs.items() if job.get("permissions") != {"pull-requests": "write"}}
+    needed = {name for job in jobs.values() for name in job.get("needs", [])}
+    last = [name for name in jobs if name not in needed]
     if len(last) != 1:
         yield f"last jobs: {last}"
-    for name, job in flow.jobs.items():
+    for name, job in jobs.items():
         final = name in last and "needs" in job
         if job.get("if") != ("${{ always() }}" if final else None):
             yield f"{name}: if"
-        if final and set(job["needs"]) != set(flow.jobs) - {name}:
+        if final and set(job["needs"]) != set(jobs) - {name}:
             yield f"{name}: needs"
         words = '"' + " ".join(["success"] * len(job.get("needs", []))) + '"'
         results = "${{ join(needs.*.result, ' ') }}"
@@ -209,12 +221,13 @@ def checked_out(flow: Workflow) -> Iterator[str]:
 
 
 def of_the_head(flow: Workflow) -> Iterator[str]:
-    """Code of the gate that is not the base's."""
+    """Code of the gate that is not the base's, or that Python loads others' modules before."""
     for step in flow.steps:
         script = step.get("run", "")
         yield from re.findall(r"^.*git\b.*\b(?:archive|show) (?!refs/gate/base ).*$", script, re.MULTILINE)
-        for line in re.findall(r"^.*python3 (?!-c).*$", script, re.MULTILINE):
-            if '"$RUNNER_TEMP/gate/tools/verdict/' not in line and "gate=$RUNNER_TEMP/gate/tools/verdict" not in script:
+        gate = '"$gate/' if "gate=$RUNNER_TEMP/gate/tools/verdict\n" in script else '"$RUNNER_TEMP/gate/tools/verdict/'
+        for line in re.findall(r"^.*\bpython.*$", script, re.MULTILINE):
+            if f"python3 -I -S {gate}" not in line:
                 yield line
 
 
@@ -226,11 +239,10 @@ def lenient(flow: Workflow) -> Iterator[str]:
 
 
 def hidden(flow: Workflow) -> Iterator[str]:
-    """A diff that the change can shorten, or of ids that are not the event's."""
-    options = "--text --no-textconv --no-ext-diff --no-color --full-index --ignore-submodules=none"
+    """A diff that change_diff.py did not make, or of ids that are not the event's."""
     script = "\n".join(step.get("run", "") for step in flow.steps)
-    diffs = re.findall(r"git diff (.*?) *\\\n *(\S+)", script)
-    if not diffs or set(diffs) != {(options, "refs/gate/base...refs/gate/head")}:
+    diffs = re.findall(r"change_diff\.py\" (.*?) *\\\n *(-o .*)", script)
+    if set(diffs) != {("refs/gate/base refs/gate/head", '-o "$RUNNER_TEMP/change.diff"')} or "git diff" in script:
         yield str(diffs)
     ids = {
         "BASE": "${{ github.event.merge_group.base_sha || format('refs/heads/{0}', github.base_ref) }}",
@@ -240,11 +252,27 @@ def hidden(flow: Workflow) -> Iterator[str]:
         yield str(flow.said.get("env"))
 
 
+def headless(flow: Workflow) -> Iterator[str]:
+    """A head that does not say what the file needs, whose secrets are open to whom, or what an approval is of."""
+    head = " ".join(re.match(r"(?:#.*\n)*", flow.text)[0].replace("#", "").split())  # type: ignore[index]
+    called = re.findall(r"tools/verdict/(\w+\.py)|\$gate/([\w.]+)", flow.text)
+    files = {name for names in called for name in names if name} | {
+        "verdict_contract.py",
+        "verdict_check.py",
+        "LICENSE",
+    }
+    if "review_gate.py" in files:
+        files |= {*GATE}
+    secrets = {*re.findall(r"secrets\.(\w+)", flow.text)}
+    said = (*files, *secrets, "whoever may push a branch can read", "branches to be up to date", "merge queue")
+    yield from (words for words in said if words.lower() not in head.lower())
+
+
 RULES: Dict[str, Callable[[Workflow], Iterator[str]]] = {
     rule.__name__: rule
     for rule in (
         unpinned, too_free, unlimited, concurrent, pasted, spread, ungated, triggers, checked_out, of_the_head, lenient,
-        hidden,
+        hidden, headless,
     )
 }  # fmt: skip
 
@@ -255,7 +283,13 @@ def broken(text: str) -> List[str]:
 
 
 # For each rule, texts that have to break it: the file, what stands there, and what stands there instead.
-FORKS, PANEL, ONE, REPORT = "review-forks.yml", "review-two-vendors.yml", "review.yml", "gate-report.yml"
+FORKS, PANEL, ONE, REPORT, COMMENT = (
+    "review-forks.yml",
+    "review-two-vendors.yml",
+    "review.yml",
+    "gate-report.yml",
+    "review-comment.yml",
+)
 FIRST = "    steps:\n"
 HOLD = "      contents: read\n"
 ALWAYS = "    if: ${{ always() }}  # without"
@@ -268,6 +302,7 @@ FAULTS: Tuple[Tuple[str, str, str, str], ...] = (
     ("too_free", ONE, HOLD, "      contents: write\n"),
     ("too_free", FORKS, HOLD, "      statuses: write\n"),
     ("too_free", PANEL, "    permissions: {}\n", ""),
+    ("too_free", COMMENT, HOLD, "      pull-requests: write\n"),
     ("unlimited", ONE, "    timeout-minutes: 25\n", ""),
     ("unlimited", ONE, "timeout-minutes: 25", "timeout-minutes: 20"),
     ("unlimited", FORKS, "timeout-minutes: 5", "timeout-minutes: 360"),
@@ -291,14 +326,19 @@ FAULTS: Tuple[Tuple[str, str, str, str], ...] = (
     ("checked_out", FORKS, 'cd "$RUNNER_TEMP/objects"', 'git worktree add "$RUNNER_TEMP/tree" refs/gate/head'),
     ("checked_out", ONE, FIRST, f"{FIRST}      - uses: actions/download-artifact@{'0' * 40}  # v9\n"),
     ("of_the_head", ONE, "archive refs/gate/base", "archive refs/gate/head"),
-    ("of_the_head", ONE, 'python3 "$RUNNER_TEMP/gate/', 'python3 "$GITHUB_WORKSPACE/'),
+    ("of_the_head", ONE, 'exec python3 -I -S "$RUNNER_TEMP/gate/', 'exec python3 -I -S "$GITHUB_WORKSPACE/'),
+    ("of_the_head", ONE, "exec python3 -I -S ", "exec python3 -I "),
+    ("of_the_head", REPORT, 'python3 -I -S "$gate/', 'python3 "$gate/'),
     ("lenient", ONE, "    shell: bash", "    shell: sh"),
     ("lenient", ONE, "      - name: Review\n", "      - name: Review\n        continue-on-error: true\n"),
     ("lenient", REPORT, '            "$RUNNER_TEMP/report.md"', '            "$RUNNER_TEMP/report.md" || true'),
-    ("hidden", ONE, "--text ", ""),
-    ("hidden", FORKS, "--ignore-submodules=none", "--stat"),
-    ("hidden", ONE, "base...refs/gate/head", "base..refs/gate/head"),
+    ("hidden", ONE, "change_diff.py", "review_gate.py"),
+    ("hidden", FORKS, "refs/gate/base refs/gate/head \\", "refs/gate/head refs/gate/head \\"),
+    ("hidden", ONE, 'cd "$RUNNER_TEMP/objects"', "git diff refs/gate/base...refs/gate/head"),
     ("hidden", FORKS, "github.event.pull_request.head.sha", "github.sha"),
+    ("headless", ONE, "branches to be up to date", "branches"),
+    ("headless", PANEL, "# Whoever may push a branch can read the secrets ANTHROPIC_API_KEY and OPENAI", "# Whoever may push a branch can read OPENAI"),
+    ("headless", FORKS, "change_diff.py, review_gate.py", "review_gate.py"),
 )  # fmt: skip
 
 
@@ -306,7 +346,12 @@ class Texts(unittest.TestCase):
     """The files keep the rules, and a file that does not is noticed."""
 
     def test_every_file_is_known(self) -> None:
-        self.assertEqual(sorted(os.listdir(FOLDER)), sorted([*GITHUB, "gitlab-ci.yml", "review.sh", "CODEOWNERS"]))
+        names = [name for name in os.listdir(FOLDER) if name != "__pycache__"]
+        self.assertEqual(sorted(names), sorted([*GITHUB, *OTHERS, *(set(ELSEWHERE) & set(names))]))
+
+    def test_the_readme_names_every_file(self) -> None:
+        rows = "".join(re.findall(r"^\| `.*$", read("README.md"), re.MULTILINE))
+        self.assertEqual([], [name for name in (*GITHUB, *OTHERS) if f"`{name}`" not in rows])
 
     def test_what_is_not_understood_is_refused(self) -> None:
         for text in ("a: &b c", "a: {b: c}", "a: >\n  b", "a: 1\na: 2", "'a': 1", "a:\n  - b\n  c: d", "a: 1\n  b: 2"):
@@ -355,9 +400,23 @@ class Texts(unittest.TestCase):
         self.assertRegex(job["timeout"], r"^\d\d minutes$")
         self.assertIn("\nset -euo pipefail\n", read("review.sh"))
 
+    def test_the_pinned_clients_are_those_of_the_table(self) -> None:
+        table, lock = Path(TOP, ".ci", "clients.py"), Path(TOP, ".ci", "clients", "package-lock.json")
+        if not table.exists():
+            self.skipTest("no .ci/clients.py here, which has the table of clients")
+        versions = json.loads(lock.read_bytes())["packages"][""]["dependencies"]
+        row = r'package="(.*?)",.*?command="(.*?)",\s+options=(["\'])(.*?)\3,\n'
+        rows = re.findall(row, table.read_text("utf-8"), re.DOTALL)
+        tried = {f"{package}@{versions[package]}": f"{command} {options}" for package, command, _, options in rows}
+        for name in (*GITHUB, "gitlab-ci.yml"):
+            pinned = re.findall(r"npm install --global (\S+)", read(name))
+            reviewers = re.findall(r"^ *REVIEWER: (.*)$", read(name), re.MULTILINE)
+            self.assertEqual(reviewers, [tried.get(package) for package in pinned], name)
+
     def test_code_owners(self) -> None:
         lines = [line.split() for line in read("CODEOWNERS").split("\n") if line and not line.startswith("#")]
-        self.assertLessEqual({"/.github/", "/.gitlab-ci.yml", "/tools/verdict/"}, {path for path, _ in lines})
+        owned = {"/.github/", "/.gitlab-ci.yml", "/tools/verdict/", "/CODEOWNERS", "/docs/CODEOWNERS"}
+        self.assertLessEqual(owned, {path for path, _ in lines})
 
 
 # --- Running them ---------------------------------------------------------------------------------------------------
@@ -384,11 +443,13 @@ class Done(NamedTuple):
     said: str
 
 
+@testing.NEEDS_PROGRAMS
 class Scene(unittest.TestCase):
     """A repository whose main branch has the gate, with several heads; made once, since nothing here writes to it."""
 
     scene: str
     origin: str
+    programs: str  # a folder in which "python3" is this interpreter
     heads: Dict[str, str]
 
     @classmethod
@@ -397,10 +458,13 @@ class Scene(unittest.TestCase):
             raise unittest.SkipTest(WHY_NOT)
         cls.scene = os.path.realpath(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.scene)
+        cls.programs = os.path.join(cls.scene, "programs")
+        os.mkdir(cls.programs)
+        cls.program(cls.programs, "python3", f'exec {shlex.join(testing.PYTHON)} "$@"')
         cls.origin = os.path.join(cls.scene, "owner", "name")
         os.makedirs(cls.origin)
         cls.git("init", "--quiet", "--initial-branch=main")
-        tools = {f"tools/verdict/{name}": cls.source(name) for name in GATE}
+        tools = {f"tools/verdict/{name}": Path(TOP, at, name).read_text("utf-8") for name, at in GATE.items()}
         tools["tools/verdict/review.sh"] = read("review.sh")
         main = cls.commit({**tools, "tools/verdict/task.md": "Review this.\n", "a.py": "a = 1\n", "b.py": "b = 1\n"})
         main = cls.commit({"s": f"{LINK}{main}"}, main)
@@ -428,18 +492,15 @@ class Scene(unittest.TestCase):
             cls.git("update-ref", "refs/heads/main" if name == "main" else f"refs/pull/{name}/head", commit)
 
     @staticmethod
-    def source(name: str) -> str:
-        folder = HERE if os.path.exists(os.path.join(HERE, name)) else os.path.dirname(HERE)
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
-            return file.read()
+    def program(folder: str, name: str, text: str) -> None:
+        path = Path(folder, name)
+        path.write_text(f"#!/bin/sh\n{text}\n", "utf-8")
+        path.chmod(0o755)
 
     @classmethod
     def git(cls, *arguments: str) -> str:
         who = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "core.autocrlf=false"]
-        ran = subprocess.run(
-            ["git", *who, *arguments], cwd=cls.origin, env=environment(), stdout=subprocess.PIPE, check=True
-        )
-        return ran.stdout.decode().strip()
+        return testing.git(cls.origin, *who, *arguments)
 
     @classmethod
     def commit(cls, files: Dict[str, Any], *parents: str) -> str:
@@ -467,7 +528,7 @@ class Scene(unittest.TestCase):
         path = os.path.join(self.log, f"reviewer-{len(os.listdir(self.log))}")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        return f"sh {path}"
+        return f"sh {shlex.quote(path)}"
 
     def bash(self, script: str, cwd: str, cancel: bool = False, **variables: str) -> Done:
         """Run a script as GitHub does; to cancel it, once the reviewer has said that it is up."""
@@ -476,7 +537,7 @@ class Scene(unittest.TestCase):
             file.write(script)
         process = subprocess.Popen(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", path], cwd=cwd, stdin=subprocess.DEVNULL,
-            env={**environment(), "LOG": self.log, "TMPDIR": self.temporary, **variables},
+            env={**self.environment(), "LOG": self.log, "TMPDIR": self.temporary, **variables},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         while cancel and "up" not in os.listdir(self.log) and process.poll() is None:
@@ -490,30 +551,12 @@ class Scene(unittest.TestCase):
         with open(os.path.join(self.log, name), encoding="utf-8") as file:
             return file.read()
 
-
-def environment() -> Dict[str, str]:
-    """This process's environment, without what leads git or a reviewer elsewhere; "python3" is this interpreter."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "GITHUB_", "CI_"))}
-    return {**kept, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "PATH": PATH}
-
-
-def path_with_this_python() -> str:
-    """PATH with a folder before it, in which python3 is the interpreter of these tests."""
-    folder = tempfile.mkdtemp()
-    options = " ".join(f"-W{option}" for option in sys.warnoptions)
-    with open(os.path.join(folder, "python3"), "w", encoding="utf-8") as file:
-        file.write(f'#!/bin/sh\nexec "{sys.executable}" {options} "$@"\n')
-    os.chmod(file.name, 0o755)
-    unittest.addModuleCleanup(shutil.rmtree, folder)
-    return os.pathsep.join([folder, os.environ.get("PATH", os.defpath)])
-
-
-PATH = os.environ.get("PATH", os.defpath)
-
-
-def setUpModule() -> None:
-    global PATH  # noqa: PLW0603
-    PATH = path_with_this_python()
+    @classmethod
+    def environment(cls) -> Dict[str, str]:
+        path = os.pathsep.join([cls.programs, os.environ.get("PATH", os.defpath)])
+        return {
+            name: value for name, value in testing.clean_environment(PATH=path).items() if not name.startswith("CI_")
+        }
 
 
 class Script(Scene):
@@ -529,7 +572,7 @@ class Script(Scene):
         """The status, a line that says why, no reviewer that was started, and nothing left behind."""
         done = self.review(head, self.reviewer(), base=base, cwd=cwd)
         self.assertEqual(done.status, status, done.said)
-        self.assertIn(f"{why}\n", done.said)
+        self.assertIn(why, done.said)
         self.assertNotIn("prompt", os.listdir(self.log))
         self.assertEqual(os.listdir(self.temporary), [])
 
@@ -545,7 +588,7 @@ class Script(Scene):
 
     def test_failing_and_silent_reviewers(self) -> None:
         for text in (CRASHES, SILENT):
-            self.assertEqual(self.review("fine", self.reviewer(text)).status, 4)
+            self.assertEqual(self.review("fine", self.reviewer(text)).status, 1 if text == CRASHES else 4)
 
     def test_both_reviewers_have_to_approve(self) -> None:
         self.assertEqual(self.review("fine", self.reviewer(), self.reviewer()).status, 0)
@@ -559,7 +602,7 @@ class Script(Scene):
     def test_a_change_that_is_checked_out_hides_nothing_of_itself(self) -> None:
         tree = os.path.join(self.work, "tree")
         self.git("worktree", "add", "--quiet", "--detach", tree, self.heads["hides"])
-        diff = self.bash("git diff HEAD^...HEAD", tree).said
+        diff = testing.git(tree, "diff", "HEAD^...HEAD")
         self.assertNotIn("BUG", diff)  # else the fixture hides nothing
         self.assertNotIn("+Subproject commit", diff)
         done = self.review("HEAD", self.reviewer(), cwd=os.path.join(tree, "tools"))
@@ -568,30 +611,84 @@ class Script(Scene):
         self.assertIn("\n+Subproject commit", self.logged("prompt"))
 
     def test_no_diff(self) -> None:
-        self.refused(1, "BASE and HEAD have to be commits", "0" * 40)
-        self.refused(1, "BASE and HEAD have to be commits", "--help")
-        self.refused(1, "BASE and HEAD have to be commits", "fine", base=self.git("rev-parse", "main:a.py"))
-        self.refused(1, "BASE has no tools/verdict", "fine", base="bare")
-        self.refused(1, "BASE and HEAD have no merge base, or several: rebase HEAD", "unrelated")
-        self.refused(2, "review_gate.py: the diff is empty: there is nothing to review", "same")
+        commits = "review.sh: BASE and HEAD have to be commits, each by a name that only it has\n"
+        self.refused(1, commits, "0" * 40)
+        self.refused(1, commits, "--help")
+        self.refused(1, commits, "fine", base=self.git("rev-parse", "main:a.py"))
+        self.refused(1, "review.sh: BASE has no tools/verdict\n", "fine", base="bare")
+        self.refused(1, "change_diff.py: ", "unrelated")
+        self.refused(5, "change_diff.py: nothing to review", "same")
+
+    def test_a_name_that_a_tag_has_too(self) -> None:
+        """Which git would take, with a warning, so that whoever may push a tag could choose the base."""
+        copy = self.copy()
+        testing.git(copy, "tag", "main", self.heads["fine"])
+        self.refused(1, "each by a name that only it has", "fine", base="main~0", cwd=copy)
+        self.assertEqual(self.review("fine", self.reviewer(), base="refs/heads/main", cwd=copy).status, 0)
 
     def test_wrong_arguments(self) -> None:
         for words in ([], ["main"], ["main", "fine"]):
-            done = self.bash(f"bash {SCRIPT} {' '.join(words)}", self.origin)
+            done = self.bash(shlex.join(["bash", SCRIPT, *words]), self.origin)
             self.assertEqual((done.status, done.said.count("\n")), (2, 1))
 
     def test_several_merge_bases(self) -> None:
-        three_dots = self.bash(f"git diff {self.heads['main']}...{self.heads['criss-cross']}", self.origin).said
-        self.assertIn("diff --git", three_dots)
-        self.assertFalse("-a = 2" in three_dots and "-b = 2" in three_dots)  # it takes both back, and one is not shown
-        self.refused(1, "BASE and HEAD have no merge base, or several: rebase HEAD", "criss-cross")
+        self.assertEqual(len(self.git("merge-base", "--all", "main", self.heads["criss-cross"]).split()), 2)
+        self.refused(1, "2 merge bases, where one is needed", "criss-cross")
 
-    def test_failing_diff(self) -> None:
+    def test_a_shallow_repository(self) -> None:
+        shallow = os.path.join(self.work, "shallow")
+        testing.git(self.work, "clone", "--quiet", "--depth=1", f"file://{self.origin}", shallow)
+        testing.git(shallow, "fetch", "--quiet", "--depth=1", "origin", self.heads["fine"])
+        self.refused(1, "a shallow clone", "fine", cwd=shallow)
+
+    def test_what_stands_in_for_an_object_is_not_read(self) -> None:
+        copy = self.copy()
+        testing.git(copy, "replace", self.heads["bug"], self.heads["fine"])
+        done = self.review("bug", self.reviewer(), cwd=copy)
+        self.assertEqual(done.status, 3, done.said)
+        self.assertIn("\n+BUG\n", self.logged("prompt"))
+
+    def test_no_warning_of_git_gets_through(self) -> None:
+        """It has words of the change, which a log takes for a command."""
+        copy = self.copy()
+        hostile = "* ::add-mask::x\n* a,\x1b[2Jb\n"
+        for place in (".git/info/attributes", ".gitattributes"):
+            Path(copy, place).parent.mkdir(exist_ok=True)
+            Path(copy, place).write_text(hostile, "utf-8")
+        self.assertIn(
+            "::", self.bash("git archive main tools 2>&1 >/dev/null", copy).said
+        )  # else the fixture shows nothing
+        done = self.review("fine", self.reviewer(), cwd=copy)
+        self.assertEqual(done.status, 0, done.said)
+        self.assertNotRegex(done.said, "::|\x1b|warning")
+
+    def test_a_python_of_the_work_tree_is_not_run(self) -> None:
+        copy = self.copy()
+        tools = os.path.join(copy, "env", "bin")
+        os.makedirs(tools)
+        path = os.pathsep.join([tools, "env/bin", self.environment()["PATH"]])
+        words = ["bash", SCRIPT, "refs/heads/main", self.heads["bug"], self.reviewer()]
+        for name in ("python3", "git"):
+            self.program(tools, name, "exit 0")
+            for cwd in (copy, os.path.join(copy, "env")):
+                self.assertEqual(self.bash(shlex.join(words), cwd, PATH=path, CDPATH=copy).status, 3)
+
+    def test_an_option_of_the_gate(self) -> None:
+        summary = os.path.join(self.log, "summary")
+        self.assertEqual(self.review("fine", "--summary", summary, self.reviewer()).status, 0)
+        self.assertIn("## Review: approved\n", self.logged("summary"))
+
+    def copy(self) -> str:
+        """Of the repository, to be changed."""
         copy = os.path.join(self.work, "copy")
         shutil.copytree(self.origin, copy)
+        return copy
+
+    def test_failing_diff(self) -> None:
+        copy = self.copy()
         blob = self.git("rev-parse", f"{self.heads['fine']}:a.py")
         os.unlink(os.path.join(copy, ".git", "objects", blob[:2], blob[2:]))
-        self.refused(1, "review.sh: git cannot write the diff", "fine", cwd=copy)
+        self.refused(1, "git cannot write the diff", "fine", cwd=copy)
 
     def test_cancelled(self) -> None:
         done = self.review("fine", self.reviewer(STAYS), cancel=True)
@@ -620,7 +717,7 @@ class Jobs(Scene):
         self, name: str, job: str, head: str, reviewer: str, event: str = "pull_request", cancel: bool = False
     ) -> Tuple[str, Done]:
         """Run the steps up to the first that fails. Returns that one's name, or the last one's, and how it ended."""
-        flow, values, done, step = workflow(read(name)), self.values(head, event), Done(0, ""), {"name": ""}
+        flow, values, done, last = workflow(read(name)), self.values(head, event), Done(0, ""), ""
         temporary = tempfile.mkdtemp(dir=self.temporary)
         outside = {
             "RUNNER_TEMP": temporary,
@@ -630,7 +727,7 @@ class Jobs(Scene):
             "GITHUB_STEP_SUMMARY": os.path.join(self.log, "summary"),
         }
         for step in flow.jobs[job]["steps"]:
-            if step["name"] == "Install the reviewer":
+            if step["name"] == "Install the reviewer" or (done.status and step.get("if") != "${{ always() }}"):
                 continue
             given = {**flow.said["env"], **step.get("env", {})}
             given = {
@@ -638,24 +735,26 @@ class Jobs(Scene):
             }
             if "REVIEWER" in given:
                 given["REVIEWER"] = reviewer
-            done = self.bash(step["run"], self.work, cancel and "REVIEWER" in given, **outside, **given)
-            if done.status:
-                break
+            ran = self.bash(step["run"], self.work, cancel and "REVIEWER" in given, **outside, **given)
+            self.assertFalse(ran.status and done.status, ran.said)
+            if not done.status:
+                done, last = ran, step["name"]
         kept = self.bash(f"grep -r -l -e {TOKEN} -e {KEY} . || true", temporary)
         self.assertEqual(kept.said, "", "a credential was left in a file")
-        return step["name"], done
+        return last, done
 
     def every_reviewing_job(self) -> Iterator[Tuple[str, str, str]]:
         for name in GITHUB:
             for job, said in workflow(read(name)).jobs.items():
-                if "Review" in [step["name"] for step in said["steps"]]:
-                    yield name, job, said["steps"][-1]["name"]
+                names = [step["name"] for step in said["steps"]]
+                if "Review" in names:
+                    yield name, job, "Gate" if "Gate" in names else "Review"
 
     def test_approved(self) -> None:
-        for name, job, last in self.every_reviewing_job():
+        for name, job, _ in self.every_reviewing_job():
             with self.subTest(name, job=job):
                 step, done = self.run_job(name, job, "fine", self.reviewer())
-                self.assertEqual((step, done.status), (last, 0), done.said)
+                self.assertEqual(done.status, 0, f"{step}: {done.said}")
                 self.assertIn("\n+a = 3\n", self.logged("prompt"))
                 self.assertIn(KEY, self.logged("env"))
                 self.assertNotIn(TOKEN, self.logged("env"))
@@ -668,9 +767,9 @@ class Jobs(Scene):
                 self.assertEqual((step, done.status), (last, 3), done.said)
 
     def test_failing_reviewer(self) -> None:
-        for name, status in ((REPORT, 1), (ONE, 4)):
+        for name in (REPORT, ONE):
             step, done = self.run_job(name, "verdict", "fine", self.reviewer(CRASHES))
-            self.assertEqual((step, done.status), ("Review", status), done.said)
+            self.assertEqual((step, done.status), ("Review", 1), done.said)
 
     def test_silent_reviewer(self) -> None:
         for name, last in ((REPORT, "Gate"), (ONE, "Review")):
@@ -702,17 +801,7 @@ class Jobs(Scene):
             self.assertEqual(self.bash(script, self.work, RESULTS=results).status == 0, passes, results)
 
     def test_status(self) -> None:
-        """With a stand-in for gh, which notes what it was told."""
-        folder = tempfile.mkdtemp(dir=self.scene)
-        with open(os.path.join(folder, "gh"), "w", encoding="utf-8") as file:
-            file.write('#!/bin/sh\nprintf "%s\\n" "$@" >"$LOG/gh"\nexit "${GH_STATUS:-0}"\n')
-        os.chmod(file.name, 0o755)
-        given: Dict[str, Any] = {
-            "PATH": f"{folder}{os.pathsep}{PATH}",
-            "GITHUB_REPOSITORY": "owner/name",
-            "HEAD": "1" * 40,
-        }
-        given.update({"GITHUB_SERVER_URL": "https://example.org", "GITHUB_RUN_ID": "7"})
+        given: Dict[str, Any] = {**self.with_gh('exit "${GH_STATUS:-0}"'), "HEAD": "1" * 40}
         script = workflow(read(FORKS)).jobs["status"]["steps"][0]["run"]
         for results, passes in NEEDS.items():
             done = self.bash(script, self.work, RESULTS=results, **given)
@@ -727,18 +816,71 @@ class Jobs(Scene):
         self.assertEqual(self.bash(pending["run"], self.work, STATE=pending["env"]["STATE"], **given).status, 0)
         self.assertIn("state=pending", self.logged("gh").split("\n"))
 
+    def with_gh(self, does: str) -> Dict[str, Any]:
+        """Variables of a job in which gh notes what it was told, a line for each word, and does something."""
+        folder = tempfile.mkdtemp(dir=self.scene)
+        self.program(folder, "gh", f'printf "%s\\n" "$@" >>"$LOG/gh"\n{does}')
+        path = os.pathsep.join([folder, self.environment()["PATH"]])
+        names = {"GITHUB_REPOSITORY": "owner/name", "GITHUB_SERVER_URL": "https://example.org", "GITHUB_RUN_ID": "7"}
+        return {"PATH": path, **names}
+
+    def test_the_review_is_seen(self) -> None:
+        for name in (ONE, COMMENT):
+            for head, heading in (("fine", "approved"), ("bug", "changes requested")):
+                Path(self.log, "summary").write_text("", "utf-8")
+                self.run_job(name, "verdict", head, self.reviewer())
+                self.assertTrue(self.logged("summary").startswith(f"## Review: {heading}\n"), self.logged("summary"))
+        self.assertRegex(
+            self.logged("output"), "(?s)summary<<([0-9a-f]{32})\n## Review: changes requested\n.*\n\\1\n\\Z"
+        )
+        self.run_job(COMMENT, "verdict", "unrelated", self.reviewer())
+        self.assertTrue(self.logged("summary").endswith("## Review: not started\n\nThe log says why.\n"))
+
+    def test_the_comment_is_replaced(self) -> None:
+        step = workflow(read(COMMENT)).jobs["comment"]["steps"][0]
+        hostile = "## Review\n$(touch owned) `touch owned` @all <!-- verdict -->"
+        listed = [
+            {"id": 1, "user": {"login": "somebody"}, "body": "<!-- verdict -->\nmine"},
+            {"id": 2, "user": {"login": "github-actions[bot]"}, "body": "other"},
+            {"id": 3, "user": {"login": "github-actions[bot]"}, "body": "<!-- verdict -->\nold"},
+        ]
+        # The filter of --jq is not run here; what it has to find is told.
+        for found, words in (
+            ("", ["POST", "repos/owner/name/issues/5/comments"]),
+            ("3", ["PATCH", "repos/owner/name/issues/comments/3"]),
+        ):
+            Path(self.log, "gh").write_text("", "utf-8")
+            given: Dict[str, Any] = self.with_gh(
+                f'case "$*" in *--paginate*) [ -z "{found}" ] || echo "{found}" ;; esac'
+            )
+            given.update(NUMBER="5", SUMMARY=hostile, HEAD="1" * 40, RUNNER_TEMP=self.temporary)
+            done = self.bash(step["run"], self.work, **given)
+            self.assertEqual((done.status, done.said), (0, ""))
+            self.assertLessEqual(
+                {"--method", *words, f"body=@{self.temporary}/comment.md"}, {*self.logged("gh").split("\n")}
+            )
+            body = Path(self.temporary, "comment.md").read_text("utf-8")
+            self.assertTrue(body.startswith("<!-- verdict -->\n" + "1" * 40) and body.endswith(f"\n{hostile}\n"), body)
+            self.assertEqual(os.listdir(self.work), [])
+        if shutil.which("jq"):
+            told = re.findall(r"^(\.\[\] \| .*)$", self.logged("gh"), re.MULTILINE)
+            chosen = testing.process("jq", told[0], input=json.dumps(listed).encode())
+            self.assertEqual(chosen.stdout, b"3\n", chosen)
+
     def test_gitlab(self) -> None:
         script = tree(read("gitlab-ci.yml"))["verdict"]["script"][-1]
         given: Dict[str, Any] = {
             "CI_REPOSITORY_URL": f"file://{self.scene}/owner/name",
             "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
             "CI_JOB_TOKEN": TOKEN,
+            "CI_PROJECT_DIR": self.log,
         }
-        for head, text, status in (("fine", REVIEWER, 0), ("takeover", REVIEWER, 3), ("fine", CRASHES, 4)):
+        for head, text, status in (("fine", REVIEWER, 0), ("takeover", REVIEWER, 3), ("fine", CRASHES, 1)):
             done = self.bash(script, self.work, CI_COMMIT_SHA=self.heads[head], REVIEWER=self.reviewer(text), **given)
             self.assertEqual(done.status, status, done.said)
             self.assertNotIn(TOKEN, self.logged("env"))
             self.assertNotIn("CI_REPOSITORY_URL", self.logged("env"))
+            self.assertTrue(self.logged("verdict.md").startswith("## Review: "))
 
 
 # The results of two jobs, and whether the one that needs them passes.
@@ -753,4 +895,4 @@ NEEDS = {
 
 
 if __name__ == "__main__":
-    unittest.main()
+    testing.main()
