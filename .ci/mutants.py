@@ -1,6 +1,6 @@
 """Damage the parser and the command in one place at a time, and see that the tests notice every time.
 
-    python3 .ci/mutants.py [--file FILE] [--only TEXT] [--list] [--all] [--verbose] [--jobs NUMBER]
+    python3 .ci/mutants.py [--only TEXT] [--list] [--all] [--verbose] [--jobs NUMBER]
 
 Each mutant is verdict_contract.py or verdict_check.py with one change to its syntax tree: comparisons, operators,
 numbers, conditions and statements as mutation tools change them, and what such tools lack: patterns (a set wider or
@@ -463,6 +463,7 @@ class Plan:
         with unittest.mock.patch("subprocess.run", lambda *_, **__: types.SimpleNamespace(returncode=0)):
             tests = [self.load(folder, file) for file in (*FILES, TESTS)][-1]
         tests.SHARE = share
+        tests.SWEEPS = [shape for shape in tests.SWEEPS for _ in range(round(1 / share))]  # of which no share is taken
         return tests
 
     def cases(self, folder: Path) -> dict[str, unittest.TestCase]:
@@ -604,17 +605,14 @@ def explained() -> dict[str, str]:
 def trouble(outcome: Outcome, entries: dict[str, str]) -> str:
     """What is wrong about a mutant's end, if anything is."""
     name, lives = outcome.mutant.name, outcome.state == "survived"
-    if name in entries:
-        return (
-            "" if lives and entries[name] else f"listed, but {outcome.state} ({outcome.why or 'no argument'}): {name}"
-        )
-    return f"survived: {name}" if lives else ""
+    if name not in entries:
+        return f"survived: {name}" if lives else ""
+    return "" if lives and entries[name] else f"listed, but {outcome.state}, {outcome.why or 'no argument'}: {name}"
 
 
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--file", choices=FILES, action="append", help="only the mutants of this file")
     parser.add_argument("--only", default="", metavar="TEXT", help="only those whose name holds this text")
     parser.add_argument("--list", action="store_true", help="print their names and stop")
     parser.add_argument("--all", action="store_true", help="all tests on the listed ones too, and all random reports")
@@ -632,13 +630,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for copied in folders:
             shutil.copytree(ROOT, copied, ignore=shutil.ignore_patterns(".git", "tools", "__pycache__", ".*_cache"))
         plan = Plan(folders[0], options.all)
-        made = [one for file in options.file or FILES for one in mutants(file, plan.sources[file])]
+        made = [one for file in FILES for one in mutants(file, plan.sources[file])]
         todo = [mutant for mutant in made if options.only in mutant.name]
         if options.list:
             print(*(mutant.name for mutant in todo), sep="\n")
             return 0
         process = in_a_child(folders[0], measured, plan)
-        plan.tests = [Test(*row) for row in answer(folders[0], *os.waitpid(process, 0))]
+        found = answer(folders[0], *os.waitpid(process, 0))
+        if found[0] == "killed":
+            sys.exit(f"mutants.py: the tests do not even end without a mutant: {found[1]}")
+        plan.tests = [Test(*row) for row in found]
         wrong = [f"fails without a mutant: {test.name}" for test in plan.tests if test.fails]
         plan.tests = [test for test in plan.tests if not test.fails]
         gc.freeze()  # a collection in a child would copy all memory that it shares with this process
@@ -649,8 +650,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.verbose:
                 print(outcome.state, outcome.mutant.name, outcome.why, sep="\t", flush=True)
     known = {mutant.name for mutant in made}
-    looked_at = [name for name in entries if name.startswith(tuple(options.file or FILES))]
-    wrong += [f"listed, but there is no such mutant: {name}" for name in looked_at if name not in known]
+    wrong += [f"listed, but there is no such mutant: {name}" for name in entries if name not in known]
     print(*wrong, sep="\n", end="\n" if wrong else "")
     figures = [f"{tally[state]:,} {state}" for state in ("killed", "explained", "survived")]
     print(f"{len(todo) - tally['invalid']:,} mutants, {', '.join(figures)}, in {time.monotonic() - start:.0f} s")
