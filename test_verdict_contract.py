@@ -2101,7 +2101,8 @@ class FunctionTest(unittest.TestCase):
 
     def test_prompt_rule_says_what_is_read(self) -> None:
         self.assertEqual(PROMPT_RULE, prompt_rule())
-        self.assertEqual("===VERDICT=== <value>", PROMPT_RULE.split("\n")[2])
+        self.assertEqual(["", "===VERDICT=== <value>", ""], PROMPT_RULE.split("\n")[1:4])
+        self.assertIn("\nFor <value> write", PROMPT_RULE)
         self.assertEqual(f"===VERDICT=== <value> {T}", prompt_rule(T).split("\n")[2])
         for place in ("exactly one line", "very last line", "exactly once", "nothing after it", "marker nowhere else"):
             self.assertIn(place, PROMPT_RULE)
