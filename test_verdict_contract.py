@@ -3053,6 +3053,41 @@ class DocumentTest(Scratch):
         for line, block in consoles:
             self.check_session(f"{README.name}:{line}", commands(block), scratch, env)
 
+    @unittest.skipUnless(README.exists(), ABSENT)
+    def test_links_lead_to_files(self) -> None:
+        for document in [*HERE.glob("*.md"), *HERE.glob("examples/*.md"), *HERE.glob("examples/*/*.md")]:
+            links = re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text(encoding="utf-8"))
+            self.assertEqual([], [link for link in links if not (document.parent / link).exists()], document)
+
+    @NEEDS_GIT
+    @NEEDS_PROGRAMS
+    @unittest.skipUnless(README.exists(), ABSENT)
+    def test_readme_recipe(self) -> None:
+        copy, recipe = (text for _, text in blocks(README.read_text(encoding="utf-8"), "sh")[:2])
+        own_copy(HERE, self.folder / "home" / "verdict-contract")
+        env = clean_environment(HOME=str(self.folder / "home"), PATH=path_with_python(self.folder / "bin"))
+        for reply, merged in (
+            ("echo Fine; echo; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", True),
+            ("echo Fine; echo; echo '===VERDICT=== APPROVE'", False),
+            ("grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/; exit 1", False),
+            ("echo 'Verdict: REJECT, it leaks'; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", False),
+        ):
+            reviewer = self.folder / "bin" / "your-reviewer"
+            reviewer.write_text(f"#!/bin/sh\n{reply}\n", encoding="ascii")
+            reviewer.chmod(0o755)
+            project = Path(tempfile.mkdtemp(dir=self.folder))
+            git(project, "init", "-q", "-b", "main", env=env)
+            for name, words in (("user.name", "A"), ("user.email", "a@localhost")):
+                git(project, "config", name, words, env=env)
+            git(project, "commit", "-q", "--allow-empty", "-m", "empty", env=env)
+            git(project, "switch", "-q", "-c", "feature", env=env)
+            (project / "file").write_text("text\n", encoding="ascii")
+            git(project, "add", "file", env=env)
+            git(project, "commit", "-q", "-m", "file", env=env)
+            ran = process("sh", "-c", copy + recipe, cwd=project, env=env)
+            self.assertEqual(merged, (ran.returncode == 0), (reply, ran.stdout, ran.stderr))
+            self.assertEqual(merged, "file" in git(project, "ls-tree", "--name-only", "main", env=env), reply)
+
     def check_session(self, where: str, session: List[Tuple[str, str]], folder: Path, env: Dict[str, str]) -> None:
         """Run a console block in one shell, as typed, and compare each command's output."""
         self.assertTrue(session, where)
