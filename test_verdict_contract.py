@@ -2139,6 +2139,7 @@ PYTHON += ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
 SHARE = 1.0  # of the random reports; --quick takes fewer
 ROOM = 256 << 20  # bytes that the temporary folder should have: the limits that are tested lie at 64 MiB
 FOREIGN = ("PYTHON", "GIT_", "GITHUB_", "VERDICT_", "CDPATH", "XDG_", "BASH_ENV")  # beginnings of names
+NO_ROOM = "the temporary folder has too little room"
 NO_SUCH_NAME = "no file can have such a name here"
 Process = subprocess.CompletedProcess
 
@@ -2204,15 +2205,21 @@ def remove(folder: str) -> None:
 
 
 def fit_folder() -> str:
-    """The first usual folder for temporary files that has room and can hold programs, else the system's own choice."""
+    """The first usual folder for temporary files that has room and can hold programs, else the system's own choice.
+
+    A colon in its name would end an entry of PATH.
+    """
     places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", "/var/tmp"]
     usable = [place for place in places if place and os.path.isdir(place) and os.access(place, os.W_OK)]
+    usable = [place for place in usable if os.pathsep not in os.path.realpath(place)]
     fit = (place for place in usable if shutil.disk_usage(place).free > ROOM and runs_programs(place))
     return next(fit, tempfile.gettempdir())
 
 
 def own_copy(source: Path, target: Path) -> Path:
     """A copy of a checkout that the test may change, also where the checkout is read-only. Returns its folder."""
+    if shutil.disk_usage(target.parent).free < ROOM:
+        raise unittest.SkipTest(NO_ROOM)
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(".git", "tools", "__pycache__", ".*_cache"))
     for path, _, files in os.walk(target):
         for name in [path, *(os.path.join(path, file) for file in files)]:
@@ -2230,9 +2237,7 @@ def path_with_python(folder: Path) -> str:
 
 
 NEEDS_GIT = unittest.skipUnless(shutil.which("git"), "no git here")
-NEEDS_ROOM = unittest.skipUnless(
-    shutil.disk_usage(fit_folder()).free > ROOM, "the temporary folder has too little room"
-)
+NEEDS_ROOM = unittest.skipUnless(shutil.disk_usage(fit_folder()).free > ROOM, NO_ROOM)
 NEEDS_PROGRAMS = unittest.skipUnless(
     POSIX and runs_programs(fit_folder()), "no program can be started from the temporary folder"
 )
@@ -3404,7 +3409,8 @@ def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = 
     if not passed + failed + skipped:
         put(f"no test has {pattern} in its name", sys.stderr)
         return 1
-    rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if not pattern else "chosen"
+    everything = seconds is not None and not pattern
+    rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if everything else "chosen"
     took = f", {seconds:.0f} s" if seconds is not None else ""
     put(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     put(f"{'FAILED' if failed else 'OK'} - {rows}, {counted(passed, 'tests')} in all{took}")
