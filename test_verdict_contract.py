@@ -2139,6 +2139,7 @@ PYTHON += ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
 SHARE = 1.0  # of the random reports; --quick takes fewer
 ROOM = 256 << 20  # bytes that the temporary folder should have: the limits that are tested lie at 64 MiB
 FOREIGN = ("PYTHON", "GIT_", "GITHUB_", "VERDICT_", "CDPATH", "XDG_", "BASH_ENV")  # beginnings of names
+NO_ROOM = "the temporary folder has too little room"
 NO_SUCH_NAME = "no file can have such a name here"
 Process = subprocess.CompletedProcess
 
@@ -2195,6 +2196,14 @@ def runs_programs(place: Optional[str] = None) -> bool:
     return False
 
 
+def has_room(place: str) -> bool:
+    """Whether a folder can take a file as large as a test makes one: the user may have set a limit (ulimit -f)."""
+    with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=place) as file:
+        file.truncate(ROOM)
+        return shutil.disk_usage(place).free > ROOM
+    return False
+
+
 def remove(folder: str) -> None:
     """Remove a folder, also one whose folders were made read-only."""
     for path, _, _ in os.walk(folder):
@@ -2204,15 +2213,21 @@ def remove(folder: str) -> None:
 
 
 def fit_folder() -> str:
-    """The first usual folder for temporary files that has room and can hold programs, else the system's own choice."""
+    """The first usual folder for temporary files that has room and can hold programs, else the system's own choice.
+
+    A colon in its name would end an entry of PATH.
+    """
     places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", "/var/tmp"]
     usable = [place for place in places if place and os.path.isdir(place) and os.access(place, os.W_OK)]
-    fit = (place for place in usable if shutil.disk_usage(place).free > ROOM and runs_programs(place))
+    usable = [place for place in usable if os.pathsep not in os.path.realpath(place)]
+    fit = (place for place in usable if has_room(place) and runs_programs(place))
     return next(fit, tempfile.gettempdir())
 
 
 def own_copy(source: Path, target: Path) -> Path:
     """A copy of a checkout that the test may change, also where the checkout is read-only. Returns its folder."""
+    if shutil.disk_usage(target.parent).free < ROOM:
+        raise unittest.SkipTest(NO_ROOM)
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(".git", "tools", "__pycache__", ".*_cache"))
     for path, _, files in os.walk(target):
         for name in [path, *(os.path.join(path, file) for file in files)]:
@@ -2230,9 +2245,7 @@ def path_with_python(folder: Path) -> str:
 
 
 NEEDS_GIT = unittest.skipUnless(shutil.which("git"), "no git here")
-NEEDS_ROOM = unittest.skipUnless(
-    shutil.disk_usage(fit_folder()).free > ROOM, "the temporary folder has too little room"
-)
+NEEDS_ROOM = unittest.skipUnless(has_room(fit_folder()), NO_ROOM)
 NEEDS_PROGRAMS = unittest.skipUnless(
     POSIX and runs_programs(fit_folder()), "no program can be started from the temporary folder"
 )
@@ -2946,10 +2959,10 @@ def commands(block: str) -> List[Tuple[str, str]]:
 
 
 def starts_git(call: ast.Call) -> bool:
-    """Whether a call hands git, as the first word of a command, to anything but what looks for a program."""
+    """Whether a call hands git, as the first word of a command, to anything but what looks for or renames a file."""
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
     first = (getattr(call.args[0], "elts", None) or call.args)[0] if call.args else None
-    return called != "which" and isinstance(first, ast.Constant) and first.value == "git"
+    return called not in ("which", "rename") and isinstance(first, ast.Constant) and first.value == "git"
 
 
 class DocumentTest(Scratch):
@@ -3439,7 +3452,8 @@ def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = 
     if not passed + failed + skipped:
         put(f"no test has {pattern} in its name", sys.stderr)
         return 1
-    rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if not pattern else "chosen"
+    everything = seconds is not None and not pattern
+    rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if everything else "chosen"
     took = f", {seconds:.0f} s" if seconds is not None else ""
     put(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     put(f"{'FAILED' if failed else 'OK'} - {rows}, {counted(passed, 'tests')} in all{took}")
