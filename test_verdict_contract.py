@@ -39,13 +39,16 @@ from typing import (
     Callable,
     Counter,
     Dict,
+    Generator,
     Iterable,
     Iterator,
     List,
     NamedTuple,
+    NoReturn,
     Optional,
     Sequence,
     Set,
+    TextIO,
     Tuple,
     Type,
     Union,
@@ -142,7 +145,7 @@ FOUNDING = {
         case("weak-approve", "almost-wrote", AMBIGUOUS, "I almost wrote VERDICT: APPROVE, but the lock leaks."),
     ],
     "ambiguous": [
-        case("unknown-value", "reject", AMBIGUOUS, "The lock leaks.", "", M + " REJECT", line=3),
+    case("unknown-value", "reject", AMBIGUOUS, "The lock leaks.", "", M + " REJECT", line=3),
         case("off-form", "with-nits", AMBIGUOUS, FINE, "", M + " APPROVE_WITH_NITS"),
         case("unknown-value", "lgtm", AMBIGUOUS, FINE, "", M + " LGTM"),
         case("unknown-value", "reject-cried", AMBIGUOUS, "The lock leaks.", "", M + " REJECT!"),
@@ -153,7 +156,7 @@ FOUNDING = {
         case("unknown-value", "approve-then-reject", AMBIGUOUS, A, M + " REJECT", line=2),
         case("unknown-value", "lgtm-then-approve", AMBIGUOUS, M + " LGTM", A, line=1),
         case("unknown-value", "reject-cried-then-approve", AMBIGUOUS, M + " REJECT!", A, line=1),
-        case("repeated", "approve-twice", AMBIGUOUS, A, FINE, A, line=3),
+    case("repeated", "approve-twice", AMBIGUOUS, A, FINE, A, line=3),
         case("not-last", "serious-bug-after-it", AMBIGUOUS, A, "", "Wait, this has a serious bug.", line=1),
         case("not-last", "example-in-the-middle", AMBIGUOUS, "I would end in", A, "were the lock held. It is not."),
         case("not-last", "in-a-closed-fence", AMBIGUOUS, "```", A, "```", "I do not agree with that.", line=2),
@@ -225,6 +228,8 @@ LATER = [
     case("blocked", "numbered-in-devanagari", REQUEST_CHANGES, "\u0967\u0968. " + R, A, line=1),
     case("blocked", "numbered-in-one-sign", REQUEST_CHANGES, "\u2488 " + R, A, line=1),
     case("blocked", "token-in-arabic-digits", REQUEST_CHANGES, R + " \u0661\u0662\u0663\u0664\u0665\u0666\u0667\u0668"),
+    case("blocked", "numbered-in-a-circle", REQUEST_CHANGES, "\u24eb " + R, A, line=1),
+    case("blocked", "bold-within-it", REQUEST_CHANGES, M + " REQUEST **CHANGES**", A, line=1),
     case("blocked", "diff-plus", REQUEST_CHANGES, "+" + R, A),
     case("blocked", "diff-minus", REQUEST_CHANGES, "-" + R, A),
     case("blocked", "table-cell", REQUEST_CHANGES, f"| {R} |", A),
@@ -297,6 +302,7 @@ LATER = [
       for letter, twins in LETTERS.items() if letter in R for twin in twins),
     *(case("blocked", f"{ord(c):02x}-around", REQUEST_CHANGES, f"{M} {c}REQUEST_CHANGES{c}", line=1) for c in OTHER_SIGNS),
 
+    case("unknown-value", "placeholder-before-bold", AMBIGUOUS, M + " <value> **do not** merge", A, line=1),
     case("unknown-value", "not-approve", AMBIGUOUS, M + " NOT APPROVE", line=1),
     case("unknown-value", "disapprove", AMBIGUOUS, M + " DISAPPROVE"),
     case("unknown-value", "unapproved", AMBIGUOUS, M + " UNAPPROVED"),
@@ -444,6 +450,19 @@ LATER = [
     case("contradicted", "dated-in-bold", AMBIGUOUS, "**Verdict of now:** REQUEST_CHANGES", A, line=1),
     case("contradicted", "dated-by-another-word", AMBIGUOUS, "Last verdict: REQUEST_CHANGES", A, line=1),
     case("contradicted", "dated-by-prior", AMBIGUOUS, "Priority verdict: REQUEST_CHANGES", A, line=1),
+    case("contradicted", "dated-by-a-name-in-json", AMBIGUOUS, '{"previous": 2, "verdict": "REQUEST_CHANGES"}', A, line=1),
+    case("contradicted", "token-behind-it", AMBIGUOUS, f"VERDICT: REQUEST_CHANGES {T}", f"{A} {T}", token=T, line=1),
+    case("contradicted", "token-behind-the-bare-word", AMBIGUOUS, f"REQUEST_CHANGES [`{T}`]", A, line=1),
+    case("contradicted", "token-behind-another-word", AMBIGUOUS, f"Verdict: REJECT {T}.", A, line=1),
+    case("contradicted", "token-of-8", AMBIGUOUS, "Verdict: REJECT 01234567", A, line=1),
+    case("contradicted", "token-of-64", AMBIGUOUS, "Verdict: REJECT " + T * 4, A, line=1),
+    case("contradicted", "marker-broken-by-backticks", AMBIGUOUS, f"===`VERDICT`=== REQUEST_CHANGES {T}", A, line=1),
+    case("contradicted", "bold-within-it", AMBIGUOUS, "Verdict: **NOT** APPROVED", A, line=1),
+    case("contradicted", "bold-at-its-end", AMBIGUOUS, "Verdict: REQUEST **CHANGES**", A, line=1),
+    case("contradicted", "code-within-it", AMBIGUOUS, "Verdict: do `not` merge.", A, line=1),
+    case("contradicted", "number-in-a-circle-before-it", AMBIGUOUS, "\u24eb Verdict: REJECT, x", A, line=1),
+    case("contradicted", "number-in-a-circle-behind-it", AMBIGUOUS, "REQUEST_CHANGES \u277f", A, line=1),
+    case("contradicted", "two-numbers-before-a-box", AMBIGUOUS, "1. 2. [x] REJECT, x", A, line=1),
     case("contradicted", "decision-with-a-reason", AMBIGUOUS, "Decision: reject", A, line=1),
     case("contradicted", "empty-box-behind-a-label", AMBIGUOUS,
          "Verdict: [x] REQUEST_CHANGES, two blockers", A, line=1),
@@ -537,6 +556,7 @@ LATER = [
     *(case("off-form", f"{ord(c):02x}-and-approve", AMBIGUOUS, f"{M} {c}APPROVE", line=1) for c in OTHER_SIGNS),
     *(case("off-form", f"approve-{ord(c):02x}-and-token", AMBIGUOUS, f"{A} {c}{T}", token=T, line=1) for c in OTHER_SIGNS),
 
+    case("repeated", "mention-in-bold", AMBIGUOUS, f"I say {M} **NOT** APPROVED", A, line=2),
     case("repeated", "file-under-review", AMBIGUOUS, "The file under review says: " + A, A, line=2),
     case("repeated", "search-result", AMBIGUOUS, "tests/fixture.md:3:" + A, FINE, A, line=3),
     case("repeated", "search-result-of-a-block", AMBIGUOUS, "src/check.sh:42:" + R, FINE, A, line=3),
@@ -590,6 +610,7 @@ LATER = [
     case("not-last", "one-digit", AMBIGUOUS, A, "", "- 1", line=1),
     case("not-last", "one-letter-beyond-ascii", AMBIGUOUS, A, "\u5224", "---", line=1),
 
+    case("signs-after", "number-in-a-circle", AMBIGUOUS, A, "\u24eb", line=1),
     case("signs-after", "closing-fence", AMBIGUOUS, "```", A, "```", line=2),
     case("signs-after", "closing-comment", AMBIGUOUS, "<!--", A, "-->", line=2),
     case("signs-after", "full-stop", AMBIGUOUS, A, "."),
@@ -887,6 +908,11 @@ LATER = [
     case("approved", "not-dated", APPROVE, "Previous verdict: REQUEST_CHANGES", A),
     case("approved", "not-dated-in-bold", APPROVE, "- **Former verdict:** REQUEST_CHANGES", A),
     case("approved", "not-dated-by-another-word", APPROVE, "Earlier verdict: REQUEST_CHANGES", A),
+    case("approved", "not-a-token-of-7-behind-it", APPROVE, "Verdict: REJECT 0123456 is what I wrote", "REQUEST_CHANGES 0123456", A),
+    case("approved", "not-a-token-of-65-behind-it", APPROVE, "REQUEST_CHANGES " + "a" * 65, A),
+    case("approved", "not-a-token-with-words-behind", APPROVE, f"REQUEST_CHANGES {T} was last week", A),
+    case("approved", "not-slashes-within-it", APPROVE, "Verdict: NOT/APPROVED", A),
+    case("approved", "not-a-box-with-a-tilde", APPROVE, "[ ] [~] REQUEST_CHANGES", A),
     case("approved", "not-dated-by-prior", APPROVE, "Prior verdict: REQUEST_CHANGES", A),
     case("approved", "not-decision-with-a-reason", APPROVE, "Decision: reject empty names in the parser. Sound.", A),
     case("approved", "not-empty-box-behind-a-label", APPROVE, "Verdict: [ ] REQUEST_CHANGES, two blockers", A),
@@ -1163,6 +1189,7 @@ TWINS.update(dict.fromkeys("‐‑‒–—―−", "-"))
 TWINS.update(dict.fromkeys("‘’ʼ", "'"))
 BLANKS, TRIM = " \t", " \t*_`:."
 YES, NO = ("APPROVE",), ("REQUEST", "CHANGES")
+TICKED = "[\0]"  # a ticked box, where its letter counts as a sign
 
 # A phrase a line, the words for each of its parts; "?" stands for no word at all.
 ACTS = "APPROVE APPROVED MERGE MERGED SHIP SHIPPED READY"
@@ -1288,7 +1315,8 @@ def fold_one(char: str) -> str:
     unseen = ("Cf", "Cc", "Cn", "Mn", "Mc", "Me")
     parts = [c for c in unicodedata.normalize("NFKD", char) if c == "\t" or unicodedata.category(c) not in unseen]
     inked = "".join(part.upper() for part in parts if part not in "\u115f\u1160\u2800")
-    return "".join(TWINS.get(c) or str(unicodedata.digit(c, c)) for c in inked)
+    known = "".join(TWINS.get(c) or str(unicodedata.digit(c, c)) for c in inked)
+    return "".join(c if c.isalpha() or c.isascii() or not c.isalnum() else "\u00a7" for c in known)
 
 
 def fences(lines: Dict[int, str]) -> Tuple[Set[int], Optional[int]]:
@@ -1373,7 +1401,7 @@ def phrase_ends(text: str, at: int, parts: Sequence[str]) -> Iterator[int]:
         elif text.startswith(word, at) and len(parts) == 1 and not word_at(text, end):
             yield end
         elif text.startswith(word, at) and len(parts) > 1:
-            while text[end : end + 1] in (" ", "\t", "_", "-"):
+            while text[end : end + 1] in (" ", "\t", "_", "-", "*", "`"):
                 end += 1
             yield from phrase_ends(text, end, parts[1:])
 
@@ -1431,7 +1459,7 @@ def sentinel(rest: str) -> Tuple[str, Optional[str]]:
     rest = rest.rstrip(BLANKS)
     last = rest.replace("\t", " ").split(" ")[-1]
     token: Optional[str] = last.strip(TRIM)
-    if token and 8 <= len(token) <= 64 and all(char in "0123456789ABCDEF" for char in token):
+    if token and is_token(token):
         rest = rest[: len(rest) - len(last)]
     else:
         token = None
@@ -1468,25 +1496,31 @@ def is_bare(line: str) -> bool:
 @functools.lru_cache(5000)
 def is_refusal(text: str, above: str) -> bool:
     """Whether the folded loose line is a refusal line, by itself or below that other line."""
-    line, above = without_boxes(text), without_boxes(above)
+    line, above = without_items(text), without_items(above)
+    if any(in_json(line)):
+        return True
     if word_at(line, next_word(line, 0)) in ("PREVIOUS", "PRIOR", "EARLIER", "FORMER"):
         return False
     noun, behind = label_of(above)
     below = noun == "VERDICT" and only_signs(above[behind:]) and ">" not in above[behind:]
-    before, box, _ = text.partition("[X]")
-    ticked = bool(box) and only_signs(without_number(before))
-    found = [*of_the_enum(line), *labelled(line), *in_json(line)]
+    found = [*of_the_enum(line), *labelled(line)]
     begins = next_word(line, 0)
-    if (ticked or below) and ">" not in line[:begins]:
+    if (TICKED in line[:begins] or below) and ">" not in line[:begins]:
         found += [begins for end in refusal_ends(line, begins) if is_refusing_end(line, end)]
-    return any("[ ]" not in signs_before(line, at).split("[~]")[-1] for at in found)
+    return any("[ ]" not in signs_before(line, at).split(TICKED)[-1] for at in found)
 
 
-def without_boxes(text: str) -> str:
-    """The line with the letter of a ticked box and the digits of a list number made a sign that means nothing here."""
-    for start, end in list_numbers(text):
-        text = text[:start] + "~" * (end - start) + text[end:]
-    return text.replace("[X]", "[~]")
+def without_items(text: str) -> str:
+    """The line with a list number's digits, a box's tick and a token at the end made a sign that no folded line holds."""
+    token = [(at, at + len(word)) for at, word in list(words(text))[-1:] if is_token(word)]
+    for start, end in list_numbers(text) + token:
+        text = text[:start] + "\0" * (end - start) + text[end:]
+    return text.replace("[X]", TICKED)
+
+
+def is_token(word: str) -> bool:
+    """Whether a folded word is 8 to 64 hex digits."""
+    return 8 <= len(word) <= 64 and all(char in "0123456789ABCDEF" for char in word)
 
 
 def signs_before(line: str, at: int) -> str:
@@ -1547,15 +1581,15 @@ def is_refusing_end(line: str, end: int) -> bool:
     return at == len(line) or reason or any(sign in signs for sign in (*",;:.!?([|", "- ", " -"))
 
 
-def in_json(line: str) -> Iterator[int]:
-    """The line holds a verdict that refuses, as JSON writes it."""
+def in_json(line: str) -> Iterator[bool]:
+    """True for each verdict in the line that refuses, as JSON writes it."""
     rest = line
     while '"VERDICT"' in rest:
         rest = rest.split('"VERDICT"', 1)[1]
         value = rest.lstrip(BLANKS)[1:].lstrip(BLANKS)
         at = len(line) - len(value) + 1
         if rest.lstrip(BLANKS).startswith(":") and value.startswith('"'):
-            yield from [at for end in refusal_ends(line, at) if line[end : end + 1] == '"']
+            yield from (True for end in refusal_ends(line, at) if line[end : end + 1] == '"')
 
 
 @functools.lru_cache(5000)
@@ -1590,7 +1624,8 @@ APPROVALS = (A, A, f"{A} {T}", f"{A} {T}", "**=== Verdict === approve**", f"   _
 
 # A line slot by slot, each with right and nearly right fillings; a function draws one.
 LEADS = ("", "", "", " ", "   ", "    ", "\t", "# ", "#", "###### ", "####### ", "**", "`", "> ", "- ", "_", "+", "| ")
-ITEMS = ("", "", "", "1. ", "12)", "1.2. ", "1. 2) ", "a. ", "3.a", "\u0663. ", "[x] ", "[X]", "[ ] ", "[ ]", "[y] ", "[x] [ ] ", "[ ][x]")
+ITEMS = ("", "", "", "1. ", "12)", "1.2. ", "1. 2) ", "a. ", "3.a", "\u0663. ", "[x] ", "[X]", "[ ] ", "[ ]", "[y] ", "[x] [ ] ", "[ ][x]",
+         "1. 2. [x] ", "[ ] [~] ", "\u24eb ")
 MARKERS = (M, M, M, "== verdict\t==", "=VERDICT==", "==VERDICT=", "===VERDICTS===", "==VERDICT==VERDICT==", "==VERDICT====VERDICT==")
 GAPS = ("", " ", "  ", "\t", " **", "** ", ": ", ":", ".", "_", " (", " - ", "=" * 15, "=" * 16, "=" * 17)
 VALUES = ("APPROVE", "approve", "REQUEST_CHANGES", "request changes", "REQUEST - CHANGES", "CHANGES_REQUESTED", "CHANGES-REQUESTED",
@@ -1602,8 +1637,10 @@ LABELS = ("Verdict", "final verdict", "Decision", "Merge recommendation", "old v
 DATES = ("", "", "", "", "", "Previous ", "PRIOR ", "Earlier: ", "- former ", "Previously ", "previous_", "The earlier ")
 SIGNS = (": ", ": ", "=", "**: **", " : ", ":**", " - ", " -> ", " | ", " ", "", "\uff1a", ":1. ", "1.:", ": [x] ", ": [ ] ", ".", "_", ": `", ": \"")
 ENDS = ("", "", ".", "**", ", it leaks", " (2 blockers)", ": x", "! x", " [P1] x", " | drops rows |", " - x", "- x", " -x", "-x", "\u2014x", " \u2014 x",
-        " because x", " UNTIL x", " until, x", " unless x", " unlessx", " - since x", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x")
-JSON = ('{"n":2, "verdict":', '"verdict" : ', '"verdict"\t:', '"verdict" ', "'verdict':", '"verdicts":', '\\"verdict\\": ', '"my verdict":', "[ ] \"verdict\":")
+        " because x", " UNTIL x", " until, x", " unless x", " unlessx", " - since x", " since", " if x", " would be harsh", "\tx", "/x", " > x", "`", '"', " 2)", " 2. x", " [x]", "s", "_x",
+        f" {T}", f" [{T}]", f" {T} x", " abcdef1")
+JSON = ('{"n":2, "verdict":', '"verdict" : ', '"verdict"\t:', '"verdict" ', "'verdict':", '"verdicts":', '\\"verdict\\": ', '"my verdict":', "[ ] \"verdict\":",
+        '{"previous": 2, "verdict":')
 QUOTES = ('"', '"', '"', "'", '\\"', '" ', "\u201c", "")
 FENCES = ("```", "```", "``", "````", "~~~", "~~~~", "~~", "`~~", "<!--", "<!--", "<!-", "<!---", "-->", "--")
 INFOS = ("", "", "", " ", "\t", " py", "`", " `", "~", ">", "->", "-->", " x -->", "\r", "\u00a0", "\f", " verdict: approve")
@@ -1620,6 +1657,7 @@ SWEEPS = (
     "@" + M + " LGTM", "1@" + M + " LGTM", "@." + M + " LGTM", "1.@" + M + " LGTM", "1@." + M + " LGTM", A + ":@@@@@@@@ ", A + ":@" + T[1:],
     "x " + M + "@APPROVE\n" + A, "x " + A + "@\n" + A, "x " + M + " NOT@APPROVE\n" + A, "x " + M + " REJECT@\n" + A,
     M + "@<value>\n" + A, M + " <value@\n" + A, M + " <value>@REJECT", "VERDICT@APPROVE", "VERDICT@REQUEST_CHANGES", "VERDICT:@APPROVE",
+    "VERDICT: NOT@APPROVED\n" + A, "REQUEST_CHANGES@" + T + "\n" + A, "REQUEST_CHANGES " + T + "@\n" + A, A + "\n\u277f@",
     "@VERDICT: APPROVE", "VERDICT: APPROVE@", "VERDICT: APPROVE_@", "VERDICT: REQUEST@CHANGES", "REQUEST@CHANGES\n" + A,
     "CHANGES@REQUESTED\n" + A, "@REQUEST_CHANGES\n" + A, "REQUEST_CHANGES@\n" + A, "REQUEST_CHANGES 1@\n" + A, "1@ REQUEST_CHANGES\n" + A,
     "[@] REQUEST_CHANGES\n" + A, "[x@ REJECT, x\n" + A, "@[x] REJECT, x\n" + A, "[x]@REJECT, x\n" + A, "[ @ REQUEST_CHANGES\n" + A,
@@ -2101,6 +2139,7 @@ PYTHON += ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
 SHARE = 1.0  # of the random reports; --quick takes fewer
 ROOM = 256 << 20  # bytes that the temporary folder should have: the limits that are tested lie at 64 MiB
 FOREIGN = ("PYTHON", "GIT_", "GITHUB_", "VERDICT_", "CDPATH", "XDG_", "BASH_ENV")  # beginnings of names
+NO_SUCH_NAME = "no file can have such a name here"
 Process = subprocess.CompletedProcess
 
 
@@ -2123,12 +2162,16 @@ def clean_environment(**more: str) -> Dict[str, str]:
 
 
 def process(*command: Any, **options: Any) -> "Process[bytes]":
-    """Run a command to its end in the clean environment, with its output caught."""
+    """Run a command to its end in the clean environment, with its output caught. Skips what the locale cannot hold."""
     COUNTED["commands"] += 1
+    try:
+        words = [os.fsencode(word) for word in command]
+    except UnicodeEncodeError as error:
+        raise unittest.SkipTest(NO_SUCH_NAME) from error
     streams = {} if "input" in options else {"stdin": subprocess.DEVNULL}
     streams.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     options = {"env": clean_environment(), "check": False, "timeout": 60, **streams, **options}
-    return subprocess.run([os.fspath(word) for word in command], **options)  # noqa: PLW1510  (it is among the options)
+    return subprocess.run(words, **options)  # noqa: PLW1510  (it is among the options)
 
 
 def git(folder: Any, *arguments: Any, **options: Any) -> str:
@@ -2417,8 +2460,8 @@ class CommandTest(Scratch):
         """One more file, behind hostile lines. Returns its name; skips where that cannot be a name."""
         try:
             Path(name).write_bytes((HOSTILE + text).encode())
-        except (UnicodeEncodeError, OSError) as error:
-            self.skipTest(f"a file cannot have such a name here: {type(error).__name__}")
+        except (UnicodeEncodeError, OSError):
+            self.skipTest(NO_SUCH_NAME)
         return name
 
     def make(self, row: Call, encoding: str = "utf-8") -> Tuple[str, str]:
@@ -2811,6 +2854,12 @@ class CommandTest(Scratch):
 
     # The parser as a command
 
+    def test_python_that_would_go_on_with_a_prompt(self) -> None:
+        (self.folder / "r").write_text(R, encoding="utf-8")
+        for options, env in (["-i"], clean_environment()), ([], clean_environment(PYTHONINSPECT="1")):
+            ran = process(*PYTHON, *options, HERE / "verdict_check.py", "r", cwd=self.folder, env=env)
+            self.assertEqual((3, b"VERDICT: REQUEST_CHANGES", b""), (ran.returncode, ran.stdout.strip(), ran.stderr))
+
     def test_the_parser_prints_its_rule(self) -> None:
         for arguments, wanted in (
             ((), re.escape(prompt_rule())),
@@ -3106,7 +3155,7 @@ def run_tests(suites: Sequence[unittest.TestSuite], pattern: str) -> Tally:
     chosen = unittest.TestSuite(test for suite in suites for test in flat(suite) if pattern in name_of(test))
     with contextlib.suppress(OSError), own_folder():
         chosen.run(result)
-    troubles = [(name_of(test), text) for test, text in result.failures + result.errors]
+    troubles = [(name_of(test), values_of(test) + text) for test, text in result.failures + result.errors]
     troubles += [(name_of(test), "passed, against what it says") for test in result.unexpectedSuccesses]
     reasons = collections.Counter(reason for _, reason in result.skipped)
     return Tally(result.passed, troubles, dict(reasons), dict(COUNTED))
@@ -3122,8 +3171,13 @@ def flat(suite: Any) -> Iterator[unittest.TestCase]:
 
 
 def name_of(test: Any) -> str:
-    """Class and method of a test; what unittest makes up for a class that could not be set up names itself."""
-    return ".".join(test.id().split(".")[-2:])
+    """Class and method of a test or of the one that a subtest is of; what stands for a class that failed names itself."""
+    return ".".join(getattr(test, "test_case", test).id().split(".")[-2:])
+
+
+def values_of(test: Any) -> str:
+    """A line with the values of a subtest, or nothing."""
+    return test.id()[len(test.test_case.id()) :].lstrip() + "\n" if hasattr(test, "test_case") else ""
 
 
 @contextlib.contextmanager
@@ -3158,7 +3212,7 @@ def guarded(run: Callable[[], int]) -> int:
     try:
         return run()
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        put("interrupted", sys.stderr)
         return 130
 
 
@@ -3172,17 +3226,28 @@ def closed(path: Path, tally: Tally, options: argparse.Namespace) -> int:
     return 1 if tally.failed or not tally.tests else 0
 
 
+class Options(argparse.ArgumentParser):
+    """The command line of a file of tests, which says what is wrong with it in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        put(f"{self.prog}: {message} (--help shows the usage)", sys.stderr)
+        sys.exit(2)
+
+
 def parse_options(name: str) -> argparse.Namespace:
-    """The command line of a file of tests. The last two are for the process of a part."""
-    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=TEST_USAGE.format(name=name), add_help=False)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
-    parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--rules", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("-k", default="", help=argparse.SUPPRESS)
-    parser.add_argument("--part", help=argparse.SUPPRESS)
-    parser.add_argument("--report", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    """The options of a file of tests. The last two are for the process of a part."""
+    parser = Options(prog=name, add_help=False)
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rules", action="store_true")
+    parser.add_argument("-k", default="")
+    parser.add_argument("--part", choices=[part.name for part in PARTS])
+    parser.add_argument("--report")
+    options = parser.parse_args()
+    if options.help:
+        put(TEST_USAGE.format(name=name).rstrip())
+        sys.exit(0)
+    return options
 
 
 def run_part(options: argparse.Namespace) -> int:
@@ -3203,9 +3268,8 @@ def run_everything(options: argparse.Namespace) -> int:
     parts = [part for part in PARTS if not options.quick or part.name in QUICK]
     parts[1:1] = [] if options.quick else example_parts()
     tallies: List[Tally] = []
-    with own_folder() as folder:
-        first, others = (side_by_side(some, folder, options) for some in (parts[:1], parts[1:]))
-        for part, seconds, tally in itertools.chain(first, others):
+    with own_folder() as folder, contextlib.closing(in_order(parts, folder, options)) as ended:
+        for part, seconds, tally in ended:
             tallies.append(tally)
             if tally.tests:
                 show_part(part, seconds, tally)
@@ -3213,9 +3277,17 @@ def run_everything(options: argparse.Namespace) -> int:
     return show_end(tallies, options.k, time.monotonic() - began)
 
 
+def in_order(
+    parts: Sequence[Part], folder: Path, options: argparse.Namespace
+) -> Generator[Tuple[Part, float, Tally], None, None]:
+    """Run the first part, and then the others side by side; gives each as it ends."""
+    yield from side_by_side(parts[:1], folder, options)
+    yield from side_by_side(parts[1:], folder, options)
+
+
 def side_by_side(
     parts: Sequence[Part], folder: Path, options: argparse.Namespace
-) -> Iterator[Tuple[Part, float, Tally]]:
+) -> Generator[Tuple[Part, float, Tally], None, None]:
     """Run each part as a process, as many at once as there are processors; gives each as it ends."""
     waiting = list(parts)
     running: List[Child] = []
@@ -3228,6 +3300,8 @@ def side_by_side(
                 yield child.part, time.monotonic() - child.began, tally_of(child)
             time.sleep(0.01)
     finally:
+        if running:
+            set_signals(signal.SIG_IGN)  # whoever presses Ctrl-C again must not stop the parts from being ended
         for child in running:
             end(child)
 
@@ -3278,11 +3352,26 @@ def tally_of(child: Child) -> Tally:
         passed, failed, skipped, counts = json.loads((child.folder / "report").read_text(encoding="utf-8"))
         return Tally(passed, [(name, text) for name, text in failed], skipped, counts)
     except (OSError, ValueError):
+        end(child)  # what it has started
         output = (child.folder / "output").read_text(encoding="utf-8", errors="replace")
         return Tally(0, [(child.part.name, f"ended with status {child.process.returncode}\n{output}")], {}, {})
 
 
 # --- What is printed ------------------------------------------------------------------------------
+
+
+def put(text: str, *streams: Optional[TextIO]) -> None:
+    """Print to stdout or another stream, if it is open. A run whose stdout takes nothing ends in status 1."""
+    stream = (*streams, sys.stdout)[0]
+    if stream is None:  # print would take stdout
+        return
+    try:
+        print(text, file=stream, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what is left would fail once more, at shutdown
+        if stream is sys.stdout:
+            put(f"standard output: {error.strerror}", sys.stderr)
+            sys.exit(1)
 
 
 def show_part(part: Part, seconds: float, tally: Tally) -> None:
@@ -3291,14 +3380,16 @@ def show_part(part: Part, seconds: float, tally: Tally) -> None:
     more = [f"{count:,} {name}" for name, count in sorted(tally.counted.items()) if name.endswith("reports")]
     troubles = [f"{len(tally.failed)} FAILED"] if tally.failed else []
     amount = f"{tally.tests - sum(tally.skipped.values()):,} {what}"
-    print(f"{part.name:<36}{amount:>12}{seconds:8.1f} s  {', '.join(troubles + more)}".rstrip(), flush=True)
+    put(f"{part.name:<36}{amount:>12}{seconds:8.1f} s  {', '.join(troubles + more)}".rstrip())
 
 
 def show_failures(part: Part, tally: Tally) -> None:
     """What failed, what it printed, and how to run it alone."""
     for name, text in tally.failed:
-        alone = f"python3 {shlex.quote(os.path.relpath(part.path))} -k {shlex.quote(name)}"
-        print(f"{'-' * 100}\nFAILED {name}\n{text.rstrip()}\nalone: {alone}\n", flush=True)
+        alone = ["python3", os.path.relpath(part.path), "-k", name]
+        if name == part.name:  # all of it failed
+            alone[2:] = ["--part", part.name] if part.classes else []
+        put(f"{'-' * 100}\nFAILED {name}\n{text.rstrip()}\nalone: {' '.join(map(shlex.quote, alone))}\n")
 
 
 def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = None) -> int:
@@ -3307,16 +3398,16 @@ def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = 
     for tally in tallies:
         reasons.update(tally.skipped)
     for reason, count in sorted(reasons.items()):
-        print(f"{reason}: {counted(count, 'tests')} not run")
+        put(f"{reason}: {counted(count, 'tests')} not run")
     passed, failed = sum(tally.passed for tally in tallies), sum(len(tally.failed) for tally in tallies)
     skipped = sum(reasons.values())
     if not passed + failed + skipped:
-        print(f"no test has {pattern} in its name", file=sys.stderr)
+        put(f"no test has {pattern} in its name", sys.stderr)
         return 1
     rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if not pattern else "chosen"
     took = f", {seconds:.0f} s" if seconds is not None else ""
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    print(f"{'FAILED' if failed else 'OK'} - {rows}, {counted(passed, 'tests')} in all{took}", flush=True)
+    put(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    put(f"{'FAILED' if failed else 'OK'} - {rows}, {counted(passed, 'tests')} in all{took}")
     return 1 if failed else 0
 
 
@@ -3326,17 +3417,25 @@ def counted(number: int, what: str) -> str:
 
 
 def end_by_signals() -> None:
-    """Let SIGTERM and SIGHUP end a run as Ctrl-C does, so that nothing that it started goes on."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # a shell starts what runs in the background with SIGINT ignored
+    """Let other signals end a run as Ctrl-C does, so that nothing that it started goes on."""
+    nohup = hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    set_signals(signal.default_int_handler)  # SIGINT too: a shell has it ignored by what runs in the background
+    if nohup:  # it does nothing here, but is not ignored by what is started: tests send it
+        signal.signal(signal.SIGHUP, lambda *_: None)
+
+
+def set_signals(handler: Any) -> None:
+    """Have the signals that end a run handled in one way, as far as they exist here."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+            signal.signal(getattr(signal, name), handler)
 
 
 def run_this_file() -> int:
     """The command line of this file."""
     options = parse_options(Path(__file__).name)
     if options.rules:
-        print(rule_table())
+        put(rule_table())
         return 0
     return run_part(options) if options.part else run_everything(options)
 

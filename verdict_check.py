@@ -352,6 +352,18 @@ def ended(program: str, main: Callable[[], int]) -> int:
 
     An interrupt, by SIGTERM, SIGHUP or SIGQUIT too, is said and is INTERRUPTED; a CannotRead is said and is UNREADABLE.
     """
+    status = _guarded(program, main)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            _give_up(stream)
+    if sys.flags.inspect or "PYTHONINSPECT" in os.environ:
+        os._exit(status)  # Python would ask for more, and leave with 0
+    return status
+
+
+def _guarded(program: str, main: Callable[[], int]) -> int:
     try:
         for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
             number = getattr(signal, name, None)
@@ -364,12 +376,6 @@ def ended(program: str, main: Callable[[], int]) -> int:
     except CannotRead as error:
         say(program, error)
         return UNREADABLE
-    finally:
-        for stream in filter(None, (sys.stdout, sys.stderr)):
-            try:
-                stream.flush()
-            except (OSError, ValueError):
-                _give_up(stream)
 
 
 # --- GitHub ---------------------------------------------------------------------------------------

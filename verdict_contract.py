@@ -318,7 +318,7 @@ def _loose_lines(folded: str, count: int) -> List[_Line]:
 
 _ALNUM, _SIGN = "[0-9A-Z]", "[^0-9A-Z]"  # of folded text
 _SIGNS = "".join(sign for sign in map(chr, range(128)) if not sign.isalnum())
-_GAP = r"[_ \t-]*"  # between the words of a refusal
+_GAP = r"[*`_ \t-]*"  # between the words of a refusal, of which one may be in bold
 _SPELLINGS = REQUEST_CHANGES.replace("_", _GAP)
 _TRIM = "*_`:."  # what may stand around value and token
 _MARKED = rf"==+[ \t]*{_WORD}[ \t]*==+"
@@ -475,7 +475,7 @@ _TELLING_WORDS = (_WORD, "DECISION", "RECOMMENDATION", "CHANGES", "[X]")  # no l
 _LABEL_ALONE = re.compile(rf"{_LABEL}{_WORD}{_NO_QUOTE_MARK}")
 _NEXT = re.compile(r"[ \t\r\n]*([^\r\n]*)")
 _DATED = re.compile(rf"{_SIGN}*(?:PREVIOUS|PRIOR|EARLIER|FORMER)(?!{_ALNUM})")
-_ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])")
+_ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])|(?<!{_ALNUM})[0-9A-F]{{8,64}}(?={_SIGN}*\Z)")
 
 
 def _refusal_lines(lines: Sequence[_Line], folded: str) -> List[int]:
@@ -492,17 +492,15 @@ def _refusal_lines(lines: Sequence[_Line], folded: str) -> List[int]:
 
 
 def _items_as_signs(line: str) -> str:
-    """The line with the tick in a box and the digits of a list number made a sign, as all small letters are here."""
+    """The line with the tick in a box, a list number and a token at its end made a sign, as small letters are here."""
     return _ITEM.sub("x", line)
 
 
 def _refuses(line: str, kinds: Sequence[_Kind]) -> bool:
-    """Whether a loose line is of one of the kinds, with no empty box before the refusal, or JSON, and not dated."""
-    if _DATED.match(line):
-        return False
+    """Whether a loose line is of one of the kinds, not dated and with no empty box before the refusal, or is JSON."""
     for before, refusal in kinds:
         lead = before.match(line)
-        if lead and refusal.match(line, lead.end()) and _chosen(lead["signs"]):
+        if lead and refusal.match(line, lead.end()) and _chosen(lead["signs"]) and not _DATED.match(line):
             return True
     return any(map(_REFUSAL.fullmatch, _JSON_VERDICT.findall(line)))
 
@@ -600,7 +598,7 @@ def _ascii(character: str) -> str:
     if character.isascii():
         return character
     digit = unicodedata.digit(character, None)
-    return str(digit) if digit is not None else "Z" if character.isalnum() else "$"
+    return str(digit) if digit is not None else "Z" if character.isalpha() else "$"
 
 
 _ASCII = _Folds({**{ord(cut): "\r" for cut in _CUTS}, ord("\t"): "\t", ord("\n"): "\n"})

@@ -379,8 +379,8 @@ class CommandTest(testing.Scratch):
     def test_a_file_whose_name_would_command_a_log(self) -> None:
         try:
             (self.folder / "::error::\n\u202e##[x]").write_bytes(b"")
-        except (OSError, UnicodeError) as error:
-            self.skipTest(f"no file can have that name here: {error}")
+        except (OSError, UnicodeError):
+            self.skipTest(testing.NO_SUCH_NAME)
         code, out, _ = run("--task", "::error::\n\u202e##[x]", cwd=self.folder)
         self.assertEqual((code, out.splitlines()), (3, [":\\x3aerror::\\n\\u202e#\\x23[x]:1: is blank"]))
 

@@ -129,7 +129,7 @@ def _token(options: argparse.Namespace) -> Optional[str]:
         return str(options.token) if options.token is not None else None
     diff, size, _ = _read(options.diff_file)
     if size > LIMIT or not diff.strip():
-        raise Refused(f"{options.diff_file}: the diff is {'too large' if diff else 'empty'}")
+        raise Refused(f"{options.diff_file}: the diff is {'too large' if size > LIMIT else 'empty'}")
     return verdict_contract.diff_token(diff)
 
 

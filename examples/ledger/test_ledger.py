@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 sys.path.insert(0, str(TOP))
 import test_verdict_contract as testing
-from verdict_contract import find_verdict
+from verdict_contract import diff_token, find_verdict
 
 
 def load(path: Path) -> Any:
@@ -324,6 +324,27 @@ CASES = [
         run(but(A, path=C["path"], snippet=LINE), deltas="F-2 NEW", verdict=RISKS, open="F-2"),
     ),
     case(
+        "46 another bug under the id of a dismissed one",
+        run(B),
+        do(f"dismiss F-1 {DECIDED}"),
+        run(but(B, title="Password in the log", id="F-1"), deltas="F-2 NEW", warnings=1, verdict=RISKS, open="F-2"),
+        run(but(B, id="F-1"), deltas="F-1 STILL_OPEN", options="", open="F-2"),
+    ),
+    case(
+        "46 another bug under the id of one that was dismissed and resolved",
+        run(B),
+        do(f"dismiss F-1 {DECIDED}"),
+        run(resolved=["F-1"]),
+        run(but(B, title="Password in the log", id="F-1"), deltas="F-2 NEW", open="F-2"),
+    ),
+    case(
+        "46 another bug under the id of one in quarantine",
+        run(),
+        do(f"quarantine t.py::x --until 2026-12-10 {WHY}"),
+        run(but(B, severity="Minor", test="t.py::x")),
+        run(but(B, title="Password in the log", id="F-1"), deltas="F-2 NEW", open="F-2"),
+    ),
+    case(
         "46 the id of a dismissed one",
         run(SNIPPED),
         do(f"dismiss F-1 {DECIDED}"),
@@ -469,7 +490,7 @@ class LedgerTest(testing.Scratch):
         """Call the ledger at a moment, and see that what leaves it is inert."""
         words = shlex.split(arguments) if isinstance(arguments, str) else list(arguments)
         self.day += words[0] == "record"
-        os.environ["VERDICT_LEDGER_NOW"] = at or day(max(self.day, 1))
+        os.environ["VERDICT_LEDGER_NOW"] = at or day(min(max(self.day, 1), 31))
         out, err = (io.TextIOWrapper(io.BytesIO(), "ascii", "strict", "\n") for _ in range(2))
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = LEDGER.main(words)
@@ -494,6 +515,13 @@ class LedgerTest(testing.Scratch):
             for path in Path(".verdict").glob("*")
             if path.name != "badge.json" and path.is_file()
         }
+
+    def without_git(self) -> None:
+        """Spare the question, for the many calls of a test whose folder is outside of git."""
+        for module in (LEDGER, session):
+            patched = unittest.mock.patch.object(module, "repository", lambda: None)
+            patched.start()
+            self.addCleanup(patched.stop)
 
     def memory(self) -> Tuple[Any, Any]:
         at = session.Session(".verdict")
@@ -700,7 +728,7 @@ class LogTest(LedgerTest):
         head = self.head()
         for log, content in whole.items():
             for at, byte in enumerate(content):
-                changes = (bytes([byte ^ 1]), bytes([byte ^ 128]), b"", bytes([byte, byte]))
+                changes = (bytes([byte ^ (128 if at % 2 else 1)]), b"", bytes([byte, byte]))
                 for change in changes:
                     self.log(log).write_bytes(content[:at] + change + content[at + 1 :])
                     status, now = self.reading()
@@ -788,6 +816,10 @@ class CrashTest(LedgerTest):
     """A crash or a failure at any call that changes the disk."""
 
     CALLS = ("write", "fsync", "replace", "ftruncate")
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.without_git()
 
     def scene(self, torn: bool) -> None:
         shutil.rmtree(".verdict", ignore_errors=True)
@@ -1265,6 +1297,121 @@ HANDSHAKE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 
 
+UNUSABLE = {
+    "no JSON": "{",
+    "no object": "[]",
+    "no findings": "{}",
+    "findings are no list": '{"findings": {}}',
+    "a finding is no object": '{"findings": ["x"]}',
+    "no title": '{"findings": [{"severity": "Minor"}]}',
+    "a blank title": '{"findings": [{"title": " "}]}',
+    "a title too long": stated({"title": "x" * 201}),
+    "a text too long": stated({"title": "x", "detail": "x" * 2001}),
+    "one finding too many": stated(*[{"title": str(n)} for n in range(501)]),
+    "nested too deep": stated(but(A, extra=json.loads("[" * 50 + "]" * 50))),
+    "nested without end": '{"findings": ' + "[" * 100000,
+    "a key twice": '{"findings": [], "findings": [{"title": "x"}]}',
+    "a key twice in other letters": '{"findings": [{"title": "x"}], "\\u0066indings": []}',
+    "NaN": '{"findings": [{"title": "x", "line": NaN}]}',
+    "no finite number": '{"findings": [{"title": "x", "line": 1e999}]}',
+    "a number too long": '{"findings": [{"title": "x", "line": ' + "9" * 5000 + "}]}",
+    "resolved is no list": '{"findings": [], "resolved": "F-1"}',
+    "resolved holds no text": '{"findings": [], "resolved": [1]}',
+    "a question without text": '{"findings": [], "questions": [{}]}',
+    **{f"a maintainer's key, {name}": stated(but(A, **{name.upper(): 1})) for name in sorted(stating.FORBIDDEN)},
+    "a maintainer's key at the top": stated(A, Verdict="pass"),
+    "too large": stated(A) + " " * (5 << 20),
+}
+
+
+class LimitTest(LedgerTest):
+    """Inputs that cannot be used: from a caller refused, from a reviewer recorded as blocked, with nothing taken."""
+
+    def test_unusable_findings_are_refused(self) -> None:
+        self.take(run(A))
+        for name, text in UNUSABLE.items():
+            with self.subTest(name):
+                step = Step(
+                    "record --verdict pass --findings f.json",
+                    {"status": 2, "kept": True, "lines": {".": 0}},
+                    [("f.json", text)],
+                )
+                self.assertEqual(1, self.take(step).err.count("\n"))
+        self.take(
+            Step(
+                "record --verdict pass --findings f.json",
+                {"status": 2, "kept": True},
+                [("f.json", b'{"findings": [], "x": "\xff"}')],
+            )
+        )
+        self.take(do("record --verdict pass --findings nowhere.json", 2, kept=True, err=["nowhere.json: No such file"]))
+        self.take(do("record --report .", 2, kept=True, err=["ledger: .: Is a directory"]))
+
+    def test_unusable_replies_are_recorded_as_blocked(self) -> None:
+        for name, text in UNUSABLE.items():
+            with self.subTest(name):
+                self.take(
+                    reply("```findings\n" + text + "\n```\n" + APPROVAL, verdict="blocked", deltas="", resolved_now="")
+                )
+
+    def test_what_is_just_within_the_limits(self) -> None:
+        deep = json.loads("[" * 46 + "]" * 46)
+        found = [{"title": "x" * 196 + f" {n}", "detail": "y" * 2000} for n in range(500)]
+        self.take(run(*found[:3], but(A, extra=deep), warnings=1))
+        self.take(run(*found))
+        self.assertEqual(500, len(self.rows()[-1]["findings"]))
+
+    @testing.NEEDS_ROOM
+    def test_a_reply_over_what_is_read(self) -> None:
+        Path("r.md").write_bytes(b"")
+        os.truncate("r.md", (64 << 20) + 1)
+        self.take(
+            do("record --report r.md", row_report={"rule": "too-large", "size": (64 << 20) + 1}, verdict="blocked")
+        )
+        if Path("/dev/zero").exists():
+            self.take(do("record --report /dev/zero", 2, kept=True, err=["more than"]))
+
+    def test_a_reply_in_utf_16(self) -> None:
+        self.take(reply((fenced(A) + APPROVAL).encode("utf-16"), deltas="F-1 NEW"))
+
+    def test_tokens(self) -> None:
+        approval = fenced() + APPROVAL.rstrip() + " 0123456789abcdef\n"
+        self.take(reply(approval, "--token 0123456789ABCDEF", verdict="pass"))
+        self.take(reply(approval, "--token 0123456789abcdee", verdict="blocked"))
+        self.take(reply(approval, verdict="blocked"))
+        self.take(reply(approval, "--token x", status=2, kept=True, err=["--token"]))
+        Path("d").write_bytes(b"a diff\n")
+        self.take(
+            reply(
+                fenced() + APPROVAL.rstrip() + f" {diff_token(b'a diff' + bytes([10]))}\n",
+                "--diff-file d",
+                verdict="pass",
+            )
+        )
+        Path("d").write_bytes(b" ")
+        self.take(reply(approval, "--diff-file d", status=2, kept=True, err=["empty"]))
+
+    def test_a_row_that_is_signed_and_makes_no_sense(self) -> None:
+        self.take(run(A))
+        row = self.rows()[0]
+        for name, value in (
+            ("findings", None),
+            ("findings", [{}]),
+            ("checks", None),
+            ("resolved", [{"id": "F-7", "basis": "claimed"}]),
+        ):
+            bad = {**row, name: value}
+            bad.pop("hash")
+            Path(".verdict/runs.jsonl").write_bytes(chain.seal(bad, chain.FIRST))
+            self.take(gate(4, lines={".": 0}))
+
+    def test_the_root_of_the_environment(self) -> None:
+        os.environ["VERDICT_LEDGER_ROOT"] = "elsewhere"
+        Path("f.json").write_text(stated(A), encoding="ascii")
+        self.assertEqual(0, self.call("record --verdict pass --findings f.json").status)
+        self.assertTrue(Path("elsewhere/runs.jsonl").exists() and not Path(".verdict").exists())
+
+
 class ServerTest(LedgerTest):
     """The server, in both eras."""
 
@@ -1460,13 +1607,19 @@ class Historian:
             ["revoke", pick([*self.decided, self.identity()]), *why], ["revoke", pick([*self.decided, self.identity()]), *why], ["accept", pick([*self.open, self.identity()]), *cite, *why], ["same", self.identity(), self.identity()], ["quarantine", "t.py::x", *why, *until],
             ["release", "t.py::x", *why], ["answer", "Q-1", "--answer", self.text()],
         ))  # fmt: skip
+        if self.decided and self.chance.random() < 0.3:
+            words = ["revoke", pick(self.decided), "--reason", "agreed with the owner"]
         return [word.replace("\0", "").encode("utf-8", "replace").decode() for word in words]
 
 
 class HistoryTest(LedgerTest):
     """Random histories: what must hold after every step."""
 
-    HISTORIES, STEPS = 12, 22
+    HISTORIES, STEPS = 10, 20
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.without_git()
 
     def test_random_histories(self) -> None:
         done: Dict[str, int] = {}
@@ -1674,7 +1827,7 @@ class WorkflowTest(LedgerTest):
 
     def test_its_rules(self) -> None:
         text = WORKFLOW.read_text(encoding="utf-8")
-        self.assertEqual(4, len(re.findall(r"\n    timeout-minutes: \d+\n    permissions:\n", text)))
+        self.assertEqual(5, len(re.findall(r"\n    timeout-minutes: \d+\n    permissions:\n", text)))
         self.assertEqual(["read", "write", "read"], re.findall(r"\n      contents: (\w+)\n", text))
         self.assertIsNone(re.search(r"^ *(- )?uses:", text, re.MULTILINE))
         for name in re.findall(r"- name: (.*)\n", text):
@@ -1724,11 +1877,30 @@ class WorkflowTest(LedgerTest):
         temporary = self.folder / f"job {len(list(self.folder.iterdir()))}"
         temporary.mkdir()
         own = {"RUNNER_TEMP": str(temporary), "GITHUB_STEP_SUMMARY": str(temporary / "summary.md")}
+        own["GITHUB_OUTPUT"] = str(temporary / "output")
         own["REPLY"] = base64.b64encode(reply.encode()).decode()
         ran = testing.process(
             "bash", "-e", "-o", "pipefail", "-c", self.script(name), cwd=temporary, env={**env, **own}
         )
-        return Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+        summary = temporary / "summary.md"
+        said = summary.read_text(encoding="ascii") if summary.exists() else ""
+        return Ran(ran.returncode, ran.stdout.decode() + said, ran.stderr.decode())
+
+    def test_the_comment_is_looked_for_on_all_pages(self) -> None:
+        gh = '#!/bin/sh\necho "$*" >>"$RUNNER_TEMP/../gh.log"\ncase "$*" in *--paginate*) echo "$FOUND";; esac\n'
+        env = testing.clean_environment(PATH=self.path(), GITHUB_REPOSITORY="o/r", NUMBER="7", COMMENT="")
+        (self.folder / "bin" / "gh").write_text(gh, encoding="ascii")
+        (self.folder / "bin" / "gh").chmod(0o755)
+        for found, wanted in (
+            ("41\n42", "PATCH repos/o/r/issues/comments/41"),
+            ("", "POST repos/o/r/issues/7/comments"),
+        ):
+            ran = self.step("Replace the comment of an earlier run, or add one", {**env, "FOUND": found}, "")
+            self.assertEqual(0, ran.status, ran)
+            log = (self.folder / "gh.log").read_text(encoding="ascii")
+            self.assertIn("api --paginate repos/o/r/issues/7/comments --jq .[]", log)
+            self.assertIn(wanted, log)
+        self.assertIn(f"mark='{views.MARKER}'", WORKFLOW.read_text(encoding="utf-8"))
 
     def test_record_and_judge(self) -> None:
         env = self.scene()
