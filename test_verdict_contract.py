@@ -2170,6 +2170,7 @@ PYTHON += ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
 SHARE = 1.0  # of the random reports; --quick takes fewer
 ROOM = 256 << 20  # bytes that the temporary folder should have: the limits that are tested lie at 64 MiB
 FOREIGN = ("PYTHON", "GIT_", "GITHUB_", "VERDICT_", "CDPATH", "XDG_", "BASH_ENV")  # beginnings of names
+NO_ROOM = "the temporary folder has too little room"
 NO_SUCH_NAME = "no file can have such a name here"
 Process = subprocess.CompletedProcess
 
@@ -2226,6 +2227,14 @@ def runs_programs(place: Optional[str] = None) -> bool:
     return False
 
 
+def has_room(place: str) -> bool:
+    """Whether a folder can take a file as large as a test makes one: the user may have set a limit (ulimit -f)."""
+    with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=place) as file:
+        file.truncate(ROOM)
+        return shutil.disk_usage(place).free > ROOM
+    return False
+
+
 def remove(folder: str) -> None:
     """Remove a folder, also one whose folders were made read-only."""
     for path, _, _ in os.walk(folder):
@@ -2235,15 +2244,21 @@ def remove(folder: str) -> None:
 
 
 def fit_folder() -> str:
-    """The first usual folder for temporary files that has room and can hold programs, else the system's own choice."""
+    """The first usual folder for temporary files that has room and can hold programs, else the system's own choice.
+
+    A colon in its name would end an entry of PATH.
+    """
     places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", "/var/tmp"]
     usable = [place for place in places if place and os.path.isdir(place) and os.access(place, os.W_OK)]
-    fit = (place for place in usable if shutil.disk_usage(place).free > ROOM and runs_programs(place))
+    usable = [place for place in usable if os.pathsep not in os.path.realpath(place)]
+    fit = (place for place in usable if has_room(place) and runs_programs(place))
     return next(fit, tempfile.gettempdir())
 
 
 def own_copy(source: Path, target: Path) -> Path:
     """A copy of a checkout that the test may change, also where the checkout is read-only. Returns its folder."""
+    if shutil.disk_usage(target.parent).free < ROOM:
+        raise unittest.SkipTest(NO_ROOM)
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(".git", "tools", "__pycache__", ".*_cache"))
     for path, _, files in os.walk(target):
         for name in [path, *(os.path.join(path, file) for file in files)]:
@@ -2261,9 +2276,7 @@ def path_with_python(folder: Path) -> str:
 
 
 NEEDS_GIT = unittest.skipUnless(shutil.which("git"), "no git here")
-NEEDS_ROOM = unittest.skipUnless(
-    shutil.disk_usage(fit_folder()).free > ROOM, "the temporary folder has too little room"
-)
+NEEDS_ROOM = unittest.skipUnless(has_room(fit_folder()), NO_ROOM)
 NEEDS_PROGRAMS = unittest.skipUnless(
     POSIX and runs_programs(fit_folder()), "no program can be started from the temporary folder"
 )
@@ -2977,10 +2990,10 @@ def commands(block: str) -> List[Tuple[str, str]]:
 
 
 def starts_git(call: ast.Call) -> bool:
-    """Whether a call hands git, as the first word of a command, to anything but what looks for a program."""
+    """Whether a call hands git, as the first word of a command, to anything but what looks for or renames a file."""
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
     first = (getattr(call.args[0], "elts", None) or call.args)[0] if call.args else None
-    return called != "which" and isinstance(first, ast.Constant) and first.value == "git"
+    return called not in ("which", "rename") and isinstance(first, ast.Constant) and first.value == "git"
 
 
 class DocumentTest(Scratch):
@@ -3083,6 +3096,41 @@ class DocumentTest(Scratch):
         env = clean_environment(PATH=path_with_python(self.folder / "bin"), **{WITHIN: "1"})
         for line, block in consoles:
             self.check_session(f"{README.name}:{line}", commands(block), scratch, env)
+
+    @unittest.skipUnless(README.exists(), ABSENT)
+    def test_links_lead_to_files(self) -> None:
+        for document in [*HERE.glob("*.md"), *HERE.glob("examples/*.md"), *HERE.glob("examples/*/*.md")]:
+            links = re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text(encoding="utf-8"))
+            self.assertEqual([], [link for link in links if not (document.parent / link).exists()], document)
+
+    @NEEDS_GIT
+    @NEEDS_PROGRAMS
+    @unittest.skipUnless(README.exists(), ABSENT)
+    def test_readme_recipe(self) -> None:
+        copy, recipe = (text for _, text in blocks(README.read_text(encoding="utf-8"), "sh")[:2])
+        own_copy(HERE, self.folder / "home" / "verdict-contract")
+        env = clean_environment(HOME=str(self.folder / "home"), PATH=path_with_python(self.folder / "bin"))
+        for reply, merged in (
+            ("echo Fine; echo; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", True),
+            ("echo Fine; echo; echo '===VERDICT=== APPROVE'", False),
+            ("grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/; exit 1", False),
+            ("echo 'Verdict: REJECT, it leaks'; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", False),
+        ):
+            reviewer = self.folder / "bin" / "your-reviewer"
+            reviewer.write_text(f"#!/bin/sh\n{reply}\n", encoding="ascii")
+            reviewer.chmod(0o755)
+            project = Path(tempfile.mkdtemp(dir=self.folder))
+            git(project, "init", "-q", "-b", "main", env=env)
+            for name, words in (("user.name", "A"), ("user.email", "a@localhost")):
+                git(project, "config", name, words, env=env)
+            git(project, "commit", "-q", "--allow-empty", "-m", "empty", env=env)
+            git(project, "switch", "-q", "-c", "feature", env=env)
+            (project / "file").write_text("text\n", encoding="ascii")
+            git(project, "add", "file", env=env)
+            git(project, "commit", "-q", "-m", "file", env=env)
+            ran = process("sh", "-c", copy + recipe, cwd=project, env=env)
+            self.assertEqual(merged, (ran.returncode == 0), (reply, ran.stdout, ran.stderr))
+            self.assertEqual(merged, "file" in git(project, "ls-tree", "--name-only", "main", env=env), reply)
 
     def check_session(self, where: str, session: List[Tuple[str, str]], folder: Path, env: Dict[str, str]) -> None:
         """Run a console block in one shell, as typed, and compare each command's output."""
@@ -3435,7 +3483,8 @@ def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = 
     if not passed + failed + skipped:
         put(f"no test has {pattern} in its name", sys.stderr)
         return 1
-    rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if not pattern else "chosen"
+    everything = seconds is not None and not pattern
+    rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if everything else "chosen"
     took = f", {seconds:.0f} s" if seconds is not None else ""
     put(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     put(f"{'FAILED' if failed else 'OK'} - {rows}, {counted(passed, 'tests')} in all{took}")
