@@ -527,6 +527,8 @@ LATER = [
     *(case("contradicted", f"list-number-{number}", AMBIGUOUS, f"Verdict: {number}. REJECT, x", A, line=1) for number in (0, 9)),
     case("contradicted", "tabs-between-the-words", AMBIGUOUS, "Verdict: do\tnot\tship", A, line=1),
     case("contradicted", "a-dash-behind-the-label", AMBIGUOUS, "Verdict - REJECT, x", A, line=1),
+    case("contradicted", "a-long-dash-behind-the-label", AMBIGUOUS, "Verdict \u2013 REJECT, x", A, line=1),
+    case("contradicted", "a-number-as-refusing-end", AMBIGUOUS, "Verdict: REJECT 1. x", A, line=1),
     case("contradicted", "any-label-and-a-colon-at-the-end", AMBIGUOUS, "Last verdict - request changes:", A, line=1),
     case("contradicted", "below-a-label-and-cut", AMBIGUOUS, "Verdict", "REJECT\vbe it so", A, line=2),
     *(case("contradicted", f"json-{number}", AMBIGUOUS, text, A, line=1) for number, text in enumerate((
@@ -980,6 +982,9 @@ LATER = [
         'x verdict":"reject"', 'x "verdict":"reject', 'x "verdict";: "reject"', 'x "verdict":; "reject"'))),
     *(case("approved", f"no-refusing-end-{at}", APPROVE, f"Verdict: REJECT{end}", A, line=2)
       for at, end in enumerate(("-5 x", "-J x", "*5- x", "*J- x"))),
+    *(case("approved", f"no-refusal-{at}", APPROVE, text, A, line=2) for at, text in enumerate((
+        "A\\5: REQUEST_CHANGES", "REQUEST_CHANGES ;1234567", "REQUEST_CHANGES  1234567", "Verdict: 1\u2019. REJECT, x"))),
+    case("approved", "below-a-label-that-does-not-end", APPROVE, f"Verdict {T} >", "REJECT, x", A, line=3),
 
     case("weak-both", "block-then-approve", AMBIGUOUS, "", OLD_BLOCK, OLD_APPROVE, line=2),
     case("weak-both", "draft-then-change-of-mind", AMBIGUOUS, "**Verdict: APPROVE**", DOUBT,
@@ -1054,6 +1059,7 @@ LATER = [
     case("weak-approve", "full-width", AMBIGUOUS, "\uff36ERDICT\uff1aAPPROVE"),
     case("weak-approve", "behind-a-closed-fence", AMBIGUOUS, "~~~", "```", "~~~", OLD_APPROVE, line=4),
     case("weak-approve", "dated", AMBIGUOUS, "Previous verdict: APPROVE", line=1),
+    case("weak-approve", "escaped-tilde", AMBIGUOUS, "VERDICT \\~ APPROVE", line=1),
 
     case("not-stated", "empty", None, ""),
     case("not-stated", "blank-lines", None, "", " ", "\t"),
