@@ -529,6 +529,7 @@ LATER = [
     case("contradicted", "a-dash-behind-the-label", AMBIGUOUS, "Verdict - REJECT, x", A, line=1),
     case("contradicted", "a-long-dash-behind-the-label", AMBIGUOUS, "Verdict \u2013 REJECT, x", A, line=1),
     case("contradicted", "a-number-as-refusing-end", AMBIGUOUS, "Verdict: REJECT 1. x", A, line=1),
+    case("contradicted", "half-a-box-behind-a-ticked-one", AMBIGUOUS, "Verdict: [x] ( ] REJECT, x", A, line=1),
     case("contradicted", "any-label-and-a-colon-at-the-end", AMBIGUOUS, "Last verdict - request changes:", A, line=1),
     case("contradicted", "below-a-label-and-cut", AMBIGUOUS, "Verdict", "REJECT\vbe it so", A, line=2),
     *(case("contradicted", f"json-{number}", AMBIGUOUS, text, A, line=1) for number, text in enumerate((
@@ -983,7 +984,8 @@ LATER = [
     *(case("approved", f"no-refusing-end-{at}", APPROVE, f"Verdict: REJECT{end}", A, line=2)
       for at, end in enumerate(("-5 x", "-J x", "*5- x", "*J- x"))),
     *(case("approved", f"no-refusal-{at}", APPROVE, text, A, line=2) for at, text in enumerate((
-        "A\\5: REQUEST_CHANGES", "REQUEST_CHANGES ;1234567", "REQUEST_CHANGES  1234567", "Verdict: 1\u2019. REJECT, x"))),
+        "A\\5: REQUEST_CHANGES", "REQUEST_CHANGES ;1234567", "REQUEST_CHANGES  1234567", "Verdict: 1\u2019. REJECT, x",
+        "Verdict: [ ] [1. REJECT, x"))),
     case("approved", "below-a-label-that-does-not-end", APPROVE, f"Verdict {T} >", "REJECT, x", A, line=3),
 
     case("weak-both", "block-then-approve", AMBIGUOUS, "", OLD_BLOCK, OLD_APPROVE, line=2),
