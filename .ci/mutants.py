@@ -290,10 +290,10 @@ def other_sets(text: str, more: Sequence[str]) -> Iterator[str]:
         ranges = [f"{chr(ord(ends[1]) + 1)}-{ends[2]}", f"{ends[1]}-{chr(ord(ends[2]) - 1)}"] if ends else []
         for other in [*([""] if len(items) > 1 else []), *ranges]:
             yield head + "".join(replaced(items, at, other)) + "]"
-    holes = re.search("[\ue000-\uf8ff]", text)
-    yield from (
-        head + one + text[len(head) :] for one in more if holes or bool(re.fullmatch(text, one)) == (len(head) > 1)
-    )
+    for one in more:
+        known = one in text if re.search("[\ue000-\uf8ff]", text) else bool(re.fullmatch(text, one))
+        if known == (len(head) > 1):
+            yield head + one + text[len(head) :]
     yield ("[" if len(head) > 1 else "[^") + text[len(head) :]
 
 
