@@ -2837,8 +2837,12 @@ class CommandTest(Scratch):
         for name in ("verdict_contract.py", "verdict_check.py"):
             (tools / name).write_bytes((HERE / name).read_bytes())
         env = clean_environment(PYTHONPATH=str(self.folder), PYTHONSAFEPATH="1")
-        for options in ([], ["-I", "-S"]):
-            ran = process(sys.executable, *options, tools / "verdict_check.py", "r", env=env)
+        programs = [tools / "verdict_check.py"]
+        if POSIX:
+            programs.append(self.folder / "link")
+            programs[1].symlink_to(programs[0])
+        for options, program in itertools.product(([], ["-I", "-S"]), programs):
+            ran = process(sys.executable, *options, program, "r", env=env)
             self.assertEqual(
                 (3, "VERDICT: REQUEST_CHANGES", b""), (ran.returncode, ran.stdout.decode().strip(), ran.stderr)
             )
