@@ -2435,6 +2435,8 @@ CALLS = [
     Call("unknown option", 2, "--no a", err=["unrecognized arguments: --no (--help shows the usage)"]),
     *(Call(f"a file twice, {what}", 2, files, err=[f"named twice: {files[0]} (--help shows the usage)"])
       for what, files in (("alike", "a a"), ("by another name", "a ./a"), ("later", "b a ./b"), ("as diff", "a --diff a"))),
+    Call("no report", 2, "", err=["the following arguments are required: REPORT (--help shows the usage)"]),
+    Call("a missing file twice, sorted before -", 2, "+ ./+", err=["named twice: + (--help shows the usage)"]),
     Call("a missing file twice", 2, "gone ./gone", err=["named twice: gone (--help shows the usage)"]),
     Call("standard input twice", 2, "- a -", err=["named twice: - (--help shows the usage)"], stdin=A.encode()),
     Call("standard input, also as diff", 2, "- --diff -", err=["named twice: - (--help shows the usage)"], stdin=b"x"),
@@ -2584,6 +2586,10 @@ class CommandTest(Scratch):
                 self.skipTest(f"no {name} here: {error.strerror}")
             self.check(Call("", 2, ["a", name], err=["named twice: a (--help shows the usage)"]))
             self.check(Call("", 0, [name], "VERDICT: APPROVE\n"))
+
+    @unittest.skipUnless(POSIX, "needs a POSIX shell")
+    def test_standard_input_that_is_closed_is_no_file_of_its_name(self) -> None:
+        self.assertEqual(1, self.typed("- ./- <&-", before="mkdir empty && cd empty && ")[0])
 
     def test_standard_input_is_a_file_too(self) -> None:
         with contextlib.suppress(OSError):
@@ -2851,14 +2857,17 @@ class CommandTest(Scratch):
         tools = self.folder / "some" / "more" / "tools"
         tools.mkdir(parents=True)
         (tools / "verdict_check.py").write_bytes(CHECK.read_bytes())
-        for source in (None, "raise SystemExit(0)", "\x1b(", "APPROVE = 'APPROVE'"):
+        beside = "ImportError: verdict_contract.py is neither beside verdict_check.py nor in the two folders above\n"
+        for source, why in (
+            (None, beside), ("raise SystemExit(0)", "SystemExit: 0\n"), ("\x1b(", "SyntaxError: "),
+            ("APPROVE = 'APPROVE'", "ImportError: cannot import name 'RULES'"),
+        ):  # fmt: skip
             if source is not None:
                 (tools / "verdict_contract.py").write_text(source, encoding="utf-8")
             ran = process(*PYTHON, tools / "verdict_check.py", "a")
             self.assertEqual((1, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
-            self.assertTrue(
-                ran.stderr.startswith(b"verdict_check.py: verdict_contract.py cannot be loaded: "), ran.stderr
-            )
+            said = ran.stderr.decode().replace("\r\n", "\n")
+            self.assertTrue(said.startswith(f"verdict_check.py: verdict_contract.py cannot be loaded: {why}"), said)
             self.assertNotIn(b"\x1b", ran.stderr)
             code = "import sys; sys.path.insert(0, sys.argv[1])\ntry: import verdict_check\nexcept ImportError: sys.exit(7)"
             self.assertEqual(7, process(*PYTHON, "-c", code, tools).returncode)
