@@ -2879,6 +2879,7 @@ class CommandTest(Scratch):
         return [ran.returncode, *((stream or b"").decode().splitlines() for stream in (ran.stdout, ran.stderr))]
 
     def test_what_other_programs_share(self) -> None:
+        self.assertIs(bytes, type(verdict_check.read_bytes("a")))
         self.assertEqual([0, ["VERDICT: APPROVE"], []], self.imported("v.main(['-']); os.fstat(0)", input=A.encode()))
         gone = "v.say('x', '\\n'); v.show([]); sys.exit(v.ended('y', lambda: len(v.read_bytes('gone'))))"
         self.assertEqual([1, [], ["x: \\n", f"y: gone: {NO_FILE}"]], self.imported(gone))
