@@ -550,6 +550,7 @@ class CommandTest(testing.Scratch):
             self.check(done, 1, ": ")
             self.assertNotIn(b"##[", done.stderr)
 
+    @testing.NEEDS_ROOM
     def test_too_large(self) -> None:
         with open(self.folder / "out", "wb") as file:
             file.truncate((64 << 20) + 1)
