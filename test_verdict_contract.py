@@ -2969,7 +2969,8 @@ def starts_git(call: ast.Call) -> bool:
     """Whether a call hands git, as the first word of a command, to anything but what looks for or renames a file."""
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
     first = (getattr(call.args[0], "elts", None) or call.args)[0] if call.args else None
-    return called not in ("which", "rename") and isinstance(first, ast.Constant) and first.value == "git"
+    word = getattr(first, "value", None)
+    return called not in ("which", "rename") and isinstance(word, str) and word == "git"
 
 
 class DocumentTest(Scratch):
