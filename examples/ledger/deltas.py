@@ -62,7 +62,7 @@ def _grouped(
     rest: List[Entry] = []
     known: Dict[str, str] = {}  # keys that a finding learns in this run
     for number, entry in enumerate(entries, 1):
-        found = _named(memory, entry, number, tree, warnings)
+        found = _named(memory, entry, number, tree, today, warnings)
         if found is None:
             rest.append(entry)
             continue
@@ -88,8 +88,13 @@ def _add(groups: Dict[str, _Group], name: str, entry: Entry, learns: bool) -> No
         group.anchors.extend(filter(None, [anchor(entry)]))
 
 
-def _named(memory: Memory, entry: Entry, number: int, tree: Tree, warnings: List[str]) -> Optional[Finding]:
-    """The finding whose id the entry names, if it is known and in the same file, or its file is gone."""
+def _named(
+    memory: Memory, entry: Entry, number: int, tree: Tree, today: datetime.date, warnings: List[str]
+) -> Optional[Finding]:
+    """The finding whose id the entry names, if it is known and in the same file, or its file is gone.
+
+    What is covered by a decision is not, under another title: any bug could hide there. If it is worse, that shows.
+    """
     if "id" not in entry:
         return None
     found = memory.find(entry["id"].strip())
@@ -98,7 +103,17 @@ def _named(memory: Memory, entry: Entry, number: int, tree: Tree, warnings: List
     elif entry.get("path") != found.path and not (found.path and tree.gone(found.path)):
         warnings.append(f"finding {number}: {found.id} is of another file, so this is not taken for it")
         return None
+    elif memory.keys.get(_key(entry)) != found.id and _hides(memory, found, entry, today):
+        warnings.append(
+            f"finding {number}: {found.id} is decided, and this has another title, so it is not taken for it"
+        )
+        return None
     return found
+
+
+def _hides(memory: Memory, found: Finding, entry: Entry, today: datetime.date) -> bool:
+    cover = memory.cover(found, today)
+    return cover == "quarantined" or (bool(cover) and RANK[entry["severity"]] <= RANK[found.severity])
 
 
 def _by_anchor(memory: Memory, groups: Dict[str, _Group], today: datetime.date) -> Dict[str, _Group]:

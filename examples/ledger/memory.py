@@ -167,11 +167,13 @@ class Memory:
 
     def standing(self, found: Finding, today: datetime.date) -> str:
         """open, or why it is not counted: resolved, accepted, dismissed, quarantined."""
-        if not found.open:
-            return "resolved"
+        return self.cover(found, today) or "open" if found.open else "resolved"
+
+    def cover(self, found: Finding, today: datetime.date) -> str:
+        """What takes it out of the count, or would if it came back: accepted, dismissed, quarantined, or ""."""
         if found.decision and self.lapse(found, today) is None:
             return "accepted" if found.decision["action"] == "accept" else "dismissed"
-        return "quarantined" if self._quarantined(found, today) else "open"
+        return "quarantined" if self._quarantined(found, today) else ""
 
     def _quarantined(self, found: Finding, today: datetime.date) -> bool:
         row = self.quarantine.get(found.test) if found.test else None
