@@ -1095,11 +1095,11 @@ class GitTest(LedgerTest):
 
     def test_outside_of_git_and_back(self) -> None:
         self.take(run())
-        os.rename(".git", "git")
+        os.rename(".git", "aside")
         self.take(gate(5, out=["outside of git"]))
         shutil.rmtree(".verdict")
         self.made(run(), gate(0), gate(5, "--max-commits-behind 1"))
-        os.rename("git", ".git")
+        os.rename("aside", ".git")
         self.take(gate(5, out=["unknown distance"]))
 
     def test_a_part_of_a_monorepo(self) -> None:
