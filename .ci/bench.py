@@ -253,8 +253,8 @@ def memory(folder: str, length: int) -> Iterator[Row]:
 
 # --- The ledger -----------------------------------------------------------------------------------
 
-RUNS, FEWER, EACH = 2000, 200, 25  # runs of so many findings
-LEDGER_MEMORY = Bound(False, 1.1)
+RUNS, FEWER, FEW, EACH = 2000, 500, 200, 25  # runs of so many findings
+LEDGER_TIME, LEDGER_GROWTH, LEDGER_MEMORY = Bound(False, 3), Bound(False, RUNS / FEWER), Bound(False, 1.1)
 # Written as the command writes it, but for reading the log anew before each run; with a pool larger than EACH, what one
 # run leaves out is resolved, and comes back later.
 RECORD = """\
@@ -321,15 +321,14 @@ def ledgers(folder: str, runs: int) -> Iterator[Row]:
 
 def ledger_rows(root: str, what: str, runs: int) -> Iterator[Row]:
     """The rows of one ledger."""
-    few = cut(root, FEWER)
-    gate, gate_few, gate_first = judging(root), judging(few), judging(cut(root, 1))
+    gate, fewer, few = judging(root), judging(cut(root, FEWER)), cut(root, FEW)
     loads = running([sys.executable, "-I", "-S", "-c", LOADS, os.path.join(root, "runs.jsonl")])
-    yield Row(f"ledger: gate over json.loads, {what}", compare(gate, loads, lambda a, b: a / b, FLAT, runs), FLAT)
-    start = min(seconds(gate_first) for _ in range(runs))
-    growth = compare(gate, gate_few, lambda a, b: (a - start) / RUNS / ((b - start) / FEWER), FLAT, runs)
-    yield Row(f"ledger: gate's time for a run over that at {FEWER}, {what}", growth, FLAT)
-    grown = peak(*gating(root)) / peak(*gating(few))
-    yield Row(f"ledger: gate's memory over that at {FEWER}, {what}", grown, LEDGER_MEMORY)
+    figure = compare(gate, loads, lambda a, b: a / b, LEDGER_TIME, runs)
+    yield Row(f"ledger: gate over json.loads, {what}", figure, LEDGER_TIME)
+    figure = compare(gate, fewer, lambda a, b: a / b, LEDGER_GROWTH, runs)
+    yield Row(f"ledger: gate's time over that on the first {FEWER}, {what}", figure, LEDGER_GROWTH)
+    figure = peak(*gating(root)) / peak(*gating(few))
+    yield Row(f"ledger: gate's memory over that on the first {FEW}, {what}", figure, LEDGER_MEMORY)
 
 
 # --- The table ------------------------------------------------------------------------------------
