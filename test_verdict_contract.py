@@ -202,6 +202,9 @@ NO_REFUSALS = [  # what is near to it
     "go", "not gone", "revised", "revision", "nothing to approve", "note: approve", "not an approval", "not approving",
     "do approve", "do merge", "can approve", "doesn't merge", "dont worry", "cannot fail to merge", "not merging",
     "not by me approved", "ready", "not readily", "cleared to merge", "do not", "not yet", "not be", "no",
+    "requestsed changes", "request changess", "changess requested", "needs minor major changes", "needs fixeses",
+    "rejecteded", "blockeding", "faileded", "declinedd", "disapprovedd", "not be yet approved", "don''t ship", "can''t ship",
+    "not approvedd", "not mergedd", "not shippedped", "not ready to merge for ship", "J. reject", "1J reject",
 ]
 
 
@@ -301,6 +304,7 @@ LATER = [
     *(case("blocked", f"{ord(twin):04x}-for-{letter.lower()}", REQUEST_CHANGES, R.replace(letter, twin), line=1)
       for letter, twins in LETTERS.items() if letter in R for twin in twins),
     *(case("blocked", f"{ord(c):02x}-around", REQUEST_CHANGES, f"{M} {c}REQUEST_CHANGES{c}", line=1) for c in OTHER_SIGNS),
+    case("blocked", "blanks-within-the-marker", REQUEST_CHANGES, "===  VERDICT  === REQUEST_CHANGES", line=1),
 
     case("unknown-value", "placeholder-before-bold", AMBIGUOUS, M + " <value> **do not** merge", A, line=1),
     case("unknown-value", "not-approve", AMBIGUOUS, M + " NOT APPROVE", line=1),
@@ -337,6 +341,8 @@ LATER = [
     case("unknown-value", "quoted-rule-then-a-refusal", AMBIGUOUS, M + " <value> REJECT", A, line=1),
     case("unknown-value", "signs-for-a-value", AMBIGUOUS, M + " ?!"),
     case("unknown-value", "beside-a-refusal-line", AMBIGUOUS, "Verdict: REJECT", M + " LGTM", A, line=2),
+    *(case("unknown-value", f"list-number-{at}", AMBIGUOUS, before + M + " LGTM", line=1) for at, before in enumerate(("0.", "9) "))),
+    case("unknown-value", "a-blank-in-the-quoted-rule", AMBIGUOUS, M + " < value>", line=1),
 
     case("contradicted", "old-style-block-after-it", AMBIGUOUS, A, OLD_BLOCK, line=2),
     case("contradicted", "number-before-the-colon", AMBIGUOUS, "Option (1): REQUEST_CHANGES", A, line=1),
@@ -515,6 +521,16 @@ LATER = [
     *(case("contradicted", f"behind-{name}", AMBIGUOUS, FINE, FINE + cut + OLD_BLOCK, A, line=2)
       for name, cut in CUTS.items()),
     *(case("contradicted", f"says-{slug(words)}", AMBIGUOUS, f"Verdict: {words}", A, line=1) for words in REFUSALS),
+    *(case("contradicted", f"reject-{number}", AMBIGUOUS, f"Verdict: REJECT{end}", A, line=1) for number, end in enumerate((
+        ", x", "; x", ": x", ". x", "! x", "? x", " (x", " [x", " | x", "- x", "-\tx", " -x", "\t-x", " because x", " until x",
+        " unless x", " since x"))),
+    *(case("contradicted", f"list-number-{number}", AMBIGUOUS, f"Verdict: {number}. REJECT, x", A, line=1) for number in (0, 9)),
+    case("contradicted", "tabs-between-the-words", AMBIGUOUS, "Verdict: do\tnot\tship", A, line=1),
+    case("contradicted", "a-dash-behind-the-label", AMBIGUOUS, "Verdict - REJECT, x", A, line=1),
+    case("contradicted", "any-label-and-a-colon-at-the-end", AMBIGUOUS, "Last verdict - request changes:", A, line=1),
+    case("contradicted", "below-a-label-and-cut", AMBIGUOUS, "Verdict", "REJECT\vbe it so", A, line=2),
+    *(case("contradicted", f"json-{number}", AMBIGUOUS, text, A, line=1) for number, text in enumerate((
+        '"verdict" : "reject"', '"verdict"\t:\t"reject"', '"verdict"  :  "request changes"'))),
 
     case("off-form", "approved", AMBIGUOUS, M + " APPROVED"),
     case("off-form", "reproved", AMBIGUOUS, A + "2"),
@@ -555,6 +571,8 @@ LATER = [
     *(case("off-form", f"approve-and-{ord(c):02x}", AMBIGUOUS, A + c, line=1) for c in OTHER_SIGNS),
     *(case("off-form", f"{ord(c):02x}-and-approve", AMBIGUOUS, f"{M} {c}APPROVE", line=1) for c in OTHER_SIGNS),
     *(case("off-form", f"approve-{ord(c):02x}-and-token", AMBIGUOUS, f"{A} {c}{T}", token=T, line=1) for c in OTHER_SIGNS),
+    case("off-form", "another-word-that-holds-a-refusal", AMBIGUOUS, A + " UNBLOCKED", line=1),
+    case("off-form", "no-hex-digit", AMBIGUOUS, A + " 7f3a9c2j", line=1),
 
     case("repeated", "mention-in-bold", AMBIGUOUS, f"I say {M} **NOT** APPROVED", A, line=2),
     case("repeated", "file-under-review", AMBIGUOUS, "The file under review says: " + A, A, line=2),
@@ -954,6 +972,11 @@ LATER = [
     case("approved", "quoted-rule-escaped", APPROVE, f"{M} \\<value\\>", A),
     case("approved", "backslash-before-a-letter", APPROVE, "Verdict: RE\\JECT", A),
     *(case("approved", f"says-{slug(words)}", APPROVE, f"Verdict: {words}", A, line=2) for words in NO_REFUSALS),
+    case("approved", "label-in-one-word", APPROVE, "FinalVerdict: REJECT, x", A, line=2),
+    case("approved", "no-tick", APPROVE, "[1. REJECT, x", A, line=2),
+    *(case("approved", f"below-a-label-{slug(text)}", APPROVE, "Verdict", text, A, line=3) for text in ("5REJECT, x", "REJECT 5 files")),
+    *(case("approved", f"no-json-{number}", APPROVE, text, A, line=2) for number, text in enumerate((
+        'x verdict":"reject"', 'x "verdict":"reject'))),
 
     case("weak-both", "block-then-approve", AMBIGUOUS, "", OLD_BLOCK, OLD_APPROVE, line=2),
     case("weak-both", "draft-then-change-of-mind", AMBIGUOUS, "**Verdict: APPROVE**", DOUBT,
@@ -1075,6 +1098,10 @@ LATER = [
     case("not-stated", "german-block-in-a-sentence", None, "URTEIL: REQUEST_CHANGES ist zu hart"),
     *(case("not-stated", f"{name}-in-the-gap", None, f"VERDICT:{cut}APPROVE", f"VERDICT:{cut}REQUEST_CHANGES then")
       for name, cut in CUTS.items()),
+    *(case("not-stated", f"no-list-number-{at}", None, before + M + " LGTM")
+      for at, before in enumerate(("0 ", "9 ", "J. ", "1J ", "1; ", "1 2. ", "1;2. "))),
+    *(case("not-stated", f"digit-behind-{digit}", None, f"VERDICT: APPROVE{digit}") for digit in (0, 9)),
+    case("not-stated", "placeholder-without-a-blank", None, M + "<value>"),
 ]
 # fmt: on
 
@@ -2074,7 +2101,8 @@ class FunctionTest(unittest.TestCase):
 
     def test_prompt_rule_says_what_is_read(self) -> None:
         self.assertEqual(PROMPT_RULE, prompt_rule())
-        self.assertEqual("===VERDICT=== <value>", PROMPT_RULE.split("\n")[2])
+        self.assertEqual(["", "===VERDICT=== <value>", ""], PROMPT_RULE.split("\n")[1:4])
+        self.assertIn("\nFor <value> write", PROMPT_RULE)
         self.assertEqual(f"===VERDICT=== <value> {T}", prompt_rule(T).split("\n")[2])
         for place in ("exactly one line", "very last line", "exactly once", "nothing after it", "marker nowhere else"):
             self.assertIn(place, PROMPT_RULE)
@@ -2139,6 +2167,7 @@ PYTHON += ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
 SHARE = 1.0  # of the random reports; --quick takes fewer
 ROOM = 256 << 20  # bytes that the temporary folder should have: the limits that are tested lie at 64 MiB
 FOREIGN = ("PYTHON", "GIT_", "GITHUB_", "VERDICT_", "CDPATH", "XDG_", "BASH_ENV")  # beginnings of names
+NO_ROOM = "the temporary folder has too little room"
 NO_SUCH_NAME = "no file can have such a name here"
 Process = subprocess.CompletedProcess
 
@@ -2195,6 +2224,14 @@ def runs_programs(place: Optional[str] = None) -> bool:
     return False
 
 
+def has_room(place: str) -> bool:
+    """Whether a folder can take a file as large as a test makes one: the user may have set a limit (ulimit -f)."""
+    with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=place) as file:
+        file.truncate(ROOM)
+        return shutil.disk_usage(place).free > ROOM
+    return False
+
+
 def remove(folder: str) -> None:
     """Remove a folder, also one whose folders were made read-only."""
     for path, _, _ in os.walk(folder):
@@ -2204,15 +2241,21 @@ def remove(folder: str) -> None:
 
 
 def fit_folder() -> str:
-    """The first usual folder for temporary files that has room and can hold programs, else the system's own choice."""
+    """The first usual folder for temporary files that has room and can hold programs, else the system's own choice.
+
+    A colon in its name would end an entry of PATH.
+    """
     places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", "/var/tmp"]
     usable = [place for place in places if place and os.path.isdir(place) and os.access(place, os.W_OK)]
-    fit = (place for place in usable if shutil.disk_usage(place).free > ROOM and runs_programs(place))
+    usable = [place for place in usable if os.pathsep not in os.path.realpath(place)]
+    fit = (place for place in usable if has_room(place) and runs_programs(place))
     return next(fit, tempfile.gettempdir())
 
 
 def own_copy(source: Path, target: Path) -> Path:
     """A copy of a checkout that the test may change, also where the checkout is read-only. Returns its folder."""
+    if shutil.disk_usage(target.parent).free < ROOM:
+        raise unittest.SkipTest(NO_ROOM)
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(".git", "tools", "__pycache__", ".*_cache"))
     for path, _, files in os.walk(target):
         for name in [path, *(os.path.join(path, file) for file in files)]:
@@ -2230,9 +2273,7 @@ def path_with_python(folder: Path) -> str:
 
 
 NEEDS_GIT = unittest.skipUnless(shutil.which("git"), "no git here")
-NEEDS_ROOM = unittest.skipUnless(
-    shutil.disk_usage(fit_folder()).free > ROOM, "the temporary folder has too little room"
-)
+NEEDS_ROOM = unittest.skipUnless(has_room(fit_folder()), NO_ROOM)
 NEEDS_PROGRAMS = unittest.skipUnless(
     POSIX and runs_programs(fit_folder()), "no program can be started from the temporary folder"
 )
@@ -2946,10 +2987,10 @@ def commands(block: str) -> List[Tuple[str, str]]:
 
 
 def starts_git(call: ast.Call) -> bool:
-    """Whether a call hands git, as the first word of a command, to anything but what looks for a program."""
+    """Whether a call hands git, as the first word of a command, to anything but what looks for or renames a file."""
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
     first = (getattr(call.args[0], "elts", None) or call.args)[0] if call.args else None
-    return called != "which" and isinstance(first, ast.Constant) and first.value == "git"
+    return called not in ("which", "rename") and isinstance(first, ast.Constant) and first.value == "git"
 
 
 class DocumentTest(Scratch):
@@ -3052,6 +3093,41 @@ class DocumentTest(Scratch):
         env = clean_environment(PATH=path_with_python(self.folder / "bin"), **{WITHIN: "1"})
         for line, block in consoles:
             self.check_session(f"{README.name}:{line}", commands(block), scratch, env)
+
+    @unittest.skipUnless(README.exists(), ABSENT)
+    def test_links_lead_to_files(self) -> None:
+        for document in [*HERE.glob("*.md"), *HERE.glob("examples/*.md"), *HERE.glob("examples/*/*.md")]:
+            links = re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text(encoding="utf-8"))
+            self.assertEqual([], [link for link in links if not (document.parent / link).exists()], document)
+
+    @NEEDS_GIT
+    @NEEDS_PROGRAMS
+    @unittest.skipUnless(README.exists(), ABSENT)
+    def test_readme_recipe(self) -> None:
+        copy, recipe = (text for _, text in blocks(README.read_text(encoding="utf-8"), "sh")[:2])
+        own_copy(HERE, self.folder / "home" / "verdict-contract")
+        env = clean_environment(HOME=str(self.folder / "home"), PATH=path_with_python(self.folder / "bin"))
+        for reply, merged in (
+            ("echo Fine; echo; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", True),
+            ("echo Fine; echo; echo '===VERDICT=== APPROVE'", False),
+            ("grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/; exit 1", False),
+            ("echo 'Verdict: REJECT, it leaks'; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", False),
+        ):
+            reviewer = self.folder / "bin" / "your-reviewer"
+            reviewer.write_text(f"#!/bin/sh\n{reply}\n", encoding="ascii")
+            reviewer.chmod(0o755)
+            project = Path(tempfile.mkdtemp(dir=self.folder))
+            git(project, "init", "-q", "-b", "main", env=env)
+            for name, words in (("user.name", "A"), ("user.email", "a@localhost")):
+                git(project, "config", name, words, env=env)
+            git(project, "commit", "-q", "--allow-empty", "-m", "empty", env=env)
+            git(project, "switch", "-q", "-c", "feature", env=env)
+            (project / "file").write_text("text\n", encoding="ascii")
+            git(project, "add", "file", env=env)
+            git(project, "commit", "-q", "-m", "file", env=env)
+            ran = process("sh", "-c", copy + recipe, cwd=project, env=env)
+            self.assertEqual(merged, (ran.returncode == 0), (reply, ran.stdout, ran.stderr))
+            self.assertEqual(merged, "file" in git(project, "ls-tree", "--name-only", "main", env=env), reply)
 
     def check_session(self, where: str, session: List[Tuple[str, str]], folder: Path, env: Dict[str, str]) -> None:
         """Run a console block in one shell, as typed, and compare each command's output."""
@@ -3404,7 +3480,8 @@ def show_end(tallies: Sequence[Tally], pattern: str, seconds: Optional[float] = 
     if not passed + failed + skipped:
         put(f"no test has {pattern} in its name", sys.stderr)
         return 1
-    rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if not pattern else "chosen"
+    everything = seconds is not None and not pattern
+    rows = f"{sum(map(len, FOUNDING.values()))} contract cases, {len(LATER):,} later ones" if everything else "chosen"
     took = f", {seconds:.0f} s" if seconds is not None else ""
     put(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     put(f"{'FAILED' if failed else 'OK'} - {rows}, {counted(passed, 'tests')} in all{took}")

@@ -372,9 +372,8 @@ def _mention(behind: str) -> Optional[str]:
 # --- The one bare shape, and open blocks ----------------------------------------------------------
 
 _AROUND = rf"[{_TRIM} \t]*"
-_TOKEN_BEHIND = rf"[{_TRIM}]*[ \t]{_AROUND}(?P<token>{_TOKEN.pattern})[{_TRIM}]*[ \t]*"
 _BARE = re.compile(
-    rf"\n {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARKED}{_AROUND}{APPROVE}(?:{_TOKEN_BEHIND}|{_AROUND})",
+    rf"\n {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARKED}{_AROUND}{APPROVE}{_AROUND}(?:(?P<token>{_TOKEN.pattern})[{_TRIM}]*)?",
     re.ASCII | re.IGNORECASE,
 )
 _FENCE = re.compile(r"\n(?=[ `~]) {0,3}(`{3,}|~{3,})([^\n]*)")
@@ -396,7 +395,7 @@ def _fences(text: str) -> List[int]:
     for match in _matches(_FENCE, "`~", text):
         run, rest = match.groups()
         opens = not open_by and (run[0] == "~" or "`" not in rest)
-        closes = open_by and run.startswith(open_by) and not rest.strip(_BLANKS)
+        closes = run.startswith(open_by) and not rest.strip(_BLANKS)
         if opens or closes:
             open_by = run if opens else ""
             number += text.count("\n", above, match.end())
@@ -540,9 +539,9 @@ def _lines_holding(word: str, text: str, count: int) -> Iterator[Tuple[int, int,
         at = text.rfind(word, 0, start)
 
 
-def _matches(pattern: Pattern[str], signs: str, text: str) -> Iterator["re.Match[str]"]:
+def _matches(pattern: Pattern[str], signs: str, text: str) -> Iterable["re.Match[str]"]:
     """The matches of a pattern that takes one of the signs."""
-    return pattern.finditer(text) if any(sign in text for sign in signs) else iter(())
+    return pattern.finditer(text) if any(sign in text for sign in signs) else ()
 
 
 def _without(pattern: Pattern[str], sign: str, text: str) -> str:

@@ -166,7 +166,8 @@ class DiffTest(Case):
         self.commit({f"{E_ACUTE} b.py": "x\n"})
         (self.clone / "a.py").chmod(0o755)
         diff = self.diff(self.first, self.commit({}))
-        self.assertIn(b'\n+++ "b/\\303\\251 b.py"', diff)
+        quoted = "".join(f"\\{byte:o}" for byte in os.fsencode(E_ACUTE))
+        self.assertIn(f'\n+++ "b/{quoted} b.py"'.encode(), diff)
         self.assertIn(b"old mode 100644\nnew mode 100755\n", diff)
 
     def test_a_repository_with_sha256(self) -> None:

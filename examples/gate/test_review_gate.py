@@ -364,10 +364,11 @@ class AgainTest(GateTest):
             '"===VERDICT=== DO NOT APPROVE " + token', r'"===VERDICT=== \u62d2\u7edd " + token',
             '"Verdict: REJECT\\n> " + OK', """'```\\n{"verdict":"REQUEST_CHANGES"}\\n```'""",
             """'Verdict: APPROVE\\n```\\n{"verdict":"REQUEST_CHANGES"}\\n```'""",
+            '"Changes requested: area is not tested."', '"Fine.\\n\\n**Rejected.** It leaks."', '"Do not merge this, it leaks."',
         )),
         (0, (
             '"===VERDICT=== APPROVE_WITH_NITS " + token', '"===VERDICT==="', '"```\\n" + OK + "\\n```"',
-            'OK + "\\n---"', r'OK + "\n\U0001f44d"', '"Fine.\\n```\\nx = 1\\n```"', '"{"',
+            'OK + "\\n---"', r'OK + "\n\U0001f44d"', '"Fine.\\n```\\nx = 1\\n```"', '"{"', '"Approved. Nothing is blocked."',
         )),
     )
     # fmt: on
