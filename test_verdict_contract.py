@@ -341,7 +341,7 @@ LATER = [
     case("unknown-value", "quoted-rule-then-a-refusal", AMBIGUOUS, M + " <value> REJECT", A, line=1),
     case("unknown-value", "signs-for-a-value", AMBIGUOUS, M + " ?!"),
     case("unknown-value", "beside-a-refusal-line", AMBIGUOUS, "Verdict: REJECT", M + " LGTM", A, line=2),
-    *(case("unknown-value", f"list-number-{at}", AMBIGUOUS, before + M + " LGTM", line=1) for at, before in enumerate(("0.", "9) "))),
+    *(case("unknown-value", f"list-number-{at}", AMBIGUOUS, before + M + " LGTM", line=1) for at, before in enumerate(("0.", "9) ", "1. - "))),
     case("unknown-value", "a-blank-in-the-quoted-rule", AMBIGUOUS, M + " < value>", line=1),
 
     case("contradicted", "old-style-block-after-it", AMBIGUOUS, A, OLD_BLOCK, line=2),
@@ -523,14 +523,17 @@ LATER = [
     *(case("contradicted", f"says-{slug(words)}", AMBIGUOUS, f"Verdict: {words}", A, line=1) for words in REFUSALS),
     *(case("contradicted", f"reject-{number}", AMBIGUOUS, f"Verdict: REJECT{end}", A, line=1) for number, end in enumerate((
         ", x", "; x", ": x", ". x", "! x", "? x", " (x", " [x", " | x", "- x", "-\tx", " -x", "\t-x", " because x", " until x",
-        " unless x", " since x"))),
+        " unless x", " since x", "  because x"))),
     *(case("contradicted", f"list-number-{number}", AMBIGUOUS, f"Verdict: {number}. REJECT, x", A, line=1) for number in (0, 9)),
     case("contradicted", "tabs-between-the-words", AMBIGUOUS, "Verdict: do\tnot\tship", A, line=1),
     case("contradicted", "a-dash-behind-the-label", AMBIGUOUS, "Verdict - REJECT, x", A, line=1),
+    case("contradicted", "a-long-dash-behind-the-label", AMBIGUOUS, "Verdict \u2013 REJECT, x", A, line=1),
+    case("contradicted", "a-number-as-refusing-end", AMBIGUOUS, "Verdict: REJECT 1. x", A, line=1),
+    case("contradicted", "half-a-box-behind-a-ticked-one", AMBIGUOUS, "Verdict: [x] ( ] REJECT, x", A, line=1),
     case("contradicted", "any-label-and-a-colon-at-the-end", AMBIGUOUS, "Last verdict - request changes:", A, line=1),
     case("contradicted", "below-a-label-and-cut", AMBIGUOUS, "Verdict", "REJECT\vbe it so", A, line=2),
     *(case("contradicted", f"json-{number}", AMBIGUOUS, text, A, line=1) for number, text in enumerate((
-        '"verdict" : "reject"', '"verdict"\t:\t"reject"', '"verdict"  :  "request changes"'))),
+        'x "verdict" : "reject"', 'x "verdict"\t:\t"reject"', 'x "verdict"  :  "request changes"'))),
 
     case("off-form", "approved", AMBIGUOUS, M + " APPROVED"),
     case("off-form", "reproved", AMBIGUOUS, A + "2"),
@@ -706,6 +709,7 @@ LATER = [
     *(case("not-bare", f"{ord(twin):04x}-for-{letter.lower()}", AMBIGUOUS, A.replace(letter, twin), line=1)
       for letter, twins in LETTERS.items() if letter in A for twin in twins),
     *(case("not-bare", f"{ord(c):02x}-before", AMBIGUOUS, c + A, line=1) for c in OTHER_SIGNS if c != "="),
+    case("not-bare", "two-headings", AMBIGUOUS, "# # " + A, line=1),
 
     case("wrong-token", "missing", AMBIGUOUS, FINE, A, token=T, line=2),
     case("wrong-token", "of-another-run", AMBIGUOUS, FINE, f"{A} {OTHER}", token=T, line=2),
@@ -973,10 +977,16 @@ LATER = [
     case("approved", "backslash-before-a-letter", APPROVE, "Verdict: RE\\JECT", A),
     *(case("approved", f"says-{slug(words)}", APPROVE, f"Verdict: {words}", A, line=2) for words in NO_REFUSALS),
     case("approved", "label-in-one-word", APPROVE, "FinalVerdict: REJECT, x", A, line=2),
-    case("approved", "no-tick", APPROVE, "[1. REJECT, x", A, line=2),
+    case("approved", "no-tick", APPROVE, "[1. REJECT, a verdict", A, line=2),
     *(case("approved", f"below-a-label-{slug(text)}", APPROVE, "Verdict", text, A, line=3) for text in ("5REJECT, x", "REJECT 5 files")),
     *(case("approved", f"no-json-{number}", APPROVE, text, A, line=2) for number, text in enumerate((
-        'x verdict":"reject"', 'x "verdict":"reject'))),
+        'x verdict":"reject"', 'x "verdict":"reject', 'x "verdict";: "reject"', 'x "verdict":; "reject"'))),
+    *(case("approved", f"no-refusing-end-{at}", APPROVE, f"Verdict: REJECT{end}", A, line=2)
+      for at, end in enumerate(("-5 x", "-J x", "*5- x", "*J- x"))),
+    *(case("approved", f"no-refusal-{at}", APPROVE, text, A, line=2) for at, text in enumerate((
+        "A\\5: REQUEST_CHANGES", "REQUEST_CHANGES ;1234567", "REQUEST_CHANGES  1234567", "Verdict: 1\u2019. REJECT, x",
+        "Verdict: [ ] [1. REJECT, x"))),
+    case("approved", "below-a-label-that-does-not-end", APPROVE, f"Verdict {T} >", "REJECT, x", A, line=3),
 
     case("weak-both", "block-then-approve", AMBIGUOUS, "", OLD_BLOCK, OLD_APPROVE, line=2),
     case("weak-both", "draft-then-change-of-mind", AMBIGUOUS, "**Verdict: APPROVE**", DOUBT,
@@ -1051,6 +1061,7 @@ LATER = [
     case("weak-approve", "full-width", AMBIGUOUS, "\uff36ERDICT\uff1aAPPROVE"),
     case("weak-approve", "behind-a-closed-fence", AMBIGUOUS, "~~~", "```", "~~~", OLD_APPROVE, line=4),
     case("weak-approve", "dated", AMBIGUOUS, "Previous verdict: APPROVE", line=1),
+    case("weak-approve", "escaped-tilde", AMBIGUOUS, "VERDICT \\~ APPROVE", line=1),
 
     case("not-stated", "empty", None, ""),
     case("not-stated", "blank-lines", None, "", " ", "\t"),
@@ -2833,8 +2844,12 @@ class CommandTest(Scratch):
         for name in ("verdict_contract.py", "verdict_check.py"):
             (tools / name).write_bytes((HERE / name).read_bytes())
         env = clean_environment(PYTHONPATH=str(self.folder), PYTHONSAFEPATH="1")
-        for options in ([], ["-I", "-S"]):
-            ran = process(sys.executable, *options, tools / "verdict_check.py", "r", env=env)
+        programs = [tools / "verdict_check.py"]
+        if POSIX:
+            programs.append(self.folder / "link")
+            programs[1].symlink_to(programs[0])
+        for options, program in itertools.product(([], ["-I", "-S"]), programs):
+            ran = process(sys.executable, *options, program, "r", env=env)
             self.assertEqual(
                 (3, "VERDICT: REQUEST_CHANGES", b""), (ran.returncode, ran.stdout.decode().strip(), ran.stderr)
             )

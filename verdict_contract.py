@@ -427,10 +427,10 @@ _REFUSALS = (  # as expressions in which a blank is a _GAP
     "REJECT(ED)?|BLOCK(ED|ING)?|FAIL(ED)?|DENY|DENIED|DECLINED?|DISAPPROVED?|NACK|NO GO|REVISE",
     "(NOT|DO NOT|DON'?T|CAN NOT|CAN'?T) ((BE|YET) )?(APPROVED?|MERGED?|SHIP(PED)?|READY( (TO|FOR) (MERGE|SHIP))?)",
 )
-_ANY_REFUSAL = "|".join(_REFUSALS).replace("(", "(?:").replace(" ", _GAP)
+_ANY_REFUSAL = "|".join(_REFUSALS).replace(" ", _GAP)
 _REFUSAL = re.compile(rf"(?<!{_ALNUM})(?:{_ANY_REFUSAL})(?!{_ALNUM})")
 _THE_WORD = re.compile(rf"{_SPELLINGS}(?!{_ALNUM})")
-_THE_WORD_OR_REVERSED = rf"(?:{_SPELLINGS}|CHANGES[_-]REQUESTED)(?!{_ALNUM})"
+_THE_WORD_OR_REVERSED = rf"(?:{_SPELLINGS}|CHANGES[_-]REQUESTED)"
 
 # What may stand before a refusal in a line, the signs right before it apart; then what may stand behind it.
 _NO_QUOTE_MARK = "[^0-9A-Z>]*"
@@ -445,7 +445,7 @@ _FREE_LABEL = re.compile(
     re.VERBOSE,
 )
 _VERDICT_LABEL = re.compile(rf"{_LABEL}{_WORD}{_SEPARATOR}")
-_DECISION_LABEL = re.compile(rf"{_LABEL}(?:{_WORD}|DECISION|RECOMMENDATION){_SEPARATOR}")
+_DECISION_LABEL = re.compile(rf"{_LABEL}(?:DECISION|RECOMMENDATION){_SEPARATOR}")
 _TICKED_BOX = re.compile(rf"(?={_NO_QUOTE_MARK}\[x\])(?P<signs>{_NO_QUOTE_MARK})")
 _NOT_QUOTED = re.compile(rf"(?P<signs>{_NO_QUOTE_MARK})")
 _LINE_ENDS = rf"{_SIGN}*\Z"

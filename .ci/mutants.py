@@ -290,10 +290,10 @@ def other_sets(text: str, more: Sequence[str]) -> Iterator[str]:
         ranges = [f"{chr(ord(ends[1]) + 1)}-{ends[2]}", f"{ends[1]}-{chr(ord(ends[2]) - 1)}"] if ends else []
         for other in [*([""] if len(items) > 1 else []), *ranges]:
             yield head + "".join(replaced(items, at, other)) + "]"
-    holes = re.search("[\ue000-\uf8ff]", text)
-    yield from (
-        head + one + text[len(head) :] for one in more if holes or bool(re.fullmatch(text, one)) == (len(head) > 1)
-    )
+    for one in more:
+        known = one in text if re.search("[\ue000-\uf8ff]", text) else bool(re.fullmatch(text, one))
+        if known == (len(head) > 1):
+            yield head + one + text[len(head) :]
     yield ("[" if len(head) > 1 else "[^") + text[len(head) :]
 
 
@@ -427,6 +427,7 @@ class Test(NamedTuple):
     seconds: float
     starts: bool  # a process
     fails: bool
+    uses: Sequence[str]  # the files whose functions it calls
 
 
 class Outcome(NamedTuple):
@@ -482,8 +483,10 @@ class Plan:
         return ""
 
     def order(self, mutant: Mutant, listed: bool) -> list[Test]:
-        """The tests, first those that killed most for their time; for a listed mutant only quick ones."""
-        few = [test for test in self.tests if not listed or self.all or (not test.starts and test.seconds < QUICK)]
+        """The tests that meet the mutant's file, first those that killed most for their time; few for a listed one."""
+        few = [test for test in self.tests if test.starts or mutant.file in test.uses]
+        if listed and not self.all:
+            few = [test for test in few if not test.starts and test.seconds < QUICK]
         return sorted(few, key=lambda test: -self.worth(mutant, test.name) / (test.seconds + 0.002))
 
     def worth(self, mutant: Mutant, name: str) -> float:
@@ -507,9 +510,12 @@ def measured(folder: Path, plan: Plan) -> list[Any]:
     tests = []
     for name, test in plan.cases(folder).items():
         started.clear()
+        used: set[str] = set()
         start = sum(os.times()[:4])  # of this process and of those it started, whatever else the machine does
+        sys.setprofile(lambda frame, *_, used=used: used.add(frame.f_code.co_filename))
         fails = not passes(test, PATIENCE)
-        tests.append([name, sum(os.times()[:4]) - start, bool(started), fails])
+        sys.setprofile(None)
+        tests.append([name, sum(os.times()[:4]) - start, bool(started), fails, sorted(used)])
     return tests
 
 
@@ -532,9 +538,9 @@ def tried(folder: Path, plan: Plan, mutant: Mutant, listed: bool) -> list[str]:
     for file in FILES:  # for the processes that tests start
         text = source if file == mutant.file else plan.sources[file]
         (folder / file).write_text(text, encoding="utf-8")
-    for name, seconds, _, _ in plan.order(mutant, listed):
-        if not passes(tests[name], 2 + 20 * seconds):
-            return ["killed", name]
+    for test in plan.order(mutant, listed):
+        if not passes(tests[test.name], 2 + 20 * test.seconds):
+            return ["killed", test.name]
     return ["survived", ""]
 
 
