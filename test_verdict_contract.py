@@ -2177,6 +2177,7 @@ PYTHON += ["-" + "b" * sys.flags.bytes_warning] * bool(sys.flags.bytes_warning)
 PYTHON += ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
 SHARE = 1.0  # of the random reports; --quick takes fewer
 ROOM = 256 << 20  # bytes that the temporary folder should have: the limits that are tested lie at 64 MiB
+SPACE = 32 << 20  # bytes without which no test that makes files is run
 FOREIGN = ("PYTHON", "GIT_", "GITHUB_", "VERDICT_", "CDPATH", "XDG_", "BASH_ENV")  # beginnings of names
 NO_ROOM = "the temporary folder has too little room"
 NO_SUCH_NAME = "no file can have such a name here"
@@ -2243,6 +2244,12 @@ def has_room(place: str) -> bool:
     return False
 
 
+def need_space() -> None:
+    """Skip a test, or a class of tests, that makes files where there is no space for them."""
+    if shutil.disk_usage(tempfile.gettempdir()).free < SPACE:
+        raise unittest.SkipTest(NO_ROOM)
+
+
 def remove(folder: str) -> None:
     """Remove a folder, also one whose folders were made read-only."""
     for path, _, _ in os.walk(folder):
@@ -2265,8 +2272,7 @@ def fit_folder() -> str:
 
 def own_copy(source: Path, target: Path) -> Path:
     """A copy of a checkout that the test may change, also where the checkout is read-only. Returns its folder."""
-    if shutil.disk_usage(target.parent).free < ROOM:
-        raise unittest.SkipTest(NO_ROOM)
+    need_space()
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(".git", "tools", "__pycache__", ".*_cache"))
     for path, _, files in os.walk(target):
         for name in [path, *(os.path.join(path, file) for file in files)]:
@@ -2294,6 +2300,7 @@ class Scratch(unittest.TestCase):
     """A test with a folder of its own, which is removed after it."""
 
     def setUp(self) -> None:
+        need_space()
         temporary = tempfile.mkdtemp()
         self.addCleanup(remove, temporary)
         self.folder = Path(os.path.realpath(temporary))
@@ -3015,7 +3022,8 @@ def starts_git(call: ast.Call) -> bool:
     """Whether a call hands git, as the first word of a command, to anything but what looks for or renames a file."""
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
     first = (getattr(call.args[0], "elts", None) or call.args)[0] if call.args else None
-    return called not in ("which", "rename") and isinstance(first, ast.Constant) and first.value == "git"
+    word = getattr(first, "value", None)
+    return called not in ("which", "rename") and isinstance(word, str) and word == "git"
 
 
 class DocumentTest(Scratch):

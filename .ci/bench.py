@@ -1,4 +1,4 @@
-"""How fast the contract is, and how large it grows: `python3 .ci/bench.py [--quick]`.
+"""How fast the contract and the ledger are, and how large they grow: `python3 .ci/bench.py [--quick]`.
 
 Each row is a ratio, so that it means the same on any machine, with the bound that it must keep. Both sides
 of a ratio are timed in turn and by the best of their runs, and a row that misses its bound is timed longer
@@ -6,6 +6,7 @@ before it counts. Ends in status 1 if any row is over. For Linux and macOS.
 """
 
 import argparse
+import itertools
 import math
 import os
 import re
@@ -22,6 +23,7 @@ from test_verdict_contract import HUGE
 from verdict_contract import read_verdict
 
 CHECK = os.path.join(sys.path[0], "verdict_check.py")
+LEDGER = os.path.join(sys.path[0], "examples", "ledger")
 ENOUGH, PATIENCE = 5, 8  # runs of each side; so many times as many where the bound is missed
 
 Action = Callable[[], object]
@@ -249,6 +251,86 @@ def memory(folder: str, length: int) -> Iterator[Row]:
         yield Row(f"memory over the report's size: {name}", (peak(CHECK, path) - peak(CHECK, empty)) / size, MEMORY)
 
 
+# --- The ledger -----------------------------------------------------------------------------------
+
+RUNS, FEWER, FEW, EACH = 2000, 500, 200, 25  # runs of so many findings
+LEDGER_TIME, LEDGER_GROWTH, LEDGER_MEMORY = Bound(False, 3), Bound(False, RUNS / FEWER), Bound(False, 1.1)
+# Written as the command writes it, but for reading the log anew before each run; with a pool larger than EACH, what one
+# run leaves out is resolved, and comes back later.
+RECORD = """\
+import json, os, sys
+folder, root, runs, each, pool = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+sys.path[:0] = [folder, os.path.dirname(os.path.dirname(folder))]
+import arguments, chain, intake, memory, session
+os.mkdir(root)
+stated, severities = os.path.join(root, "stated.json"), ("Critical", "Major", "Minor")
+options = arguments.parse(["record", "--verdict", "fail", "--findings", stated, "--scope", "full"], ["record"])
+known, ends, at = memory.Memory(), chain.Ends(), session.Session(root)
+for run in range(runs):
+    numbers = [(run * each + place) % pool for place in range(each)]
+    findings = [
+        {"title": f"The result of call {number} is not looked at", "severity": severities[number % 3], "line": run + 1,
+         "path": f"src/part{number % 7}/module{number}.py", "rule": "unused-result", "confidence": "probable",
+         "snippet": f"    connection.send(request_{number}, timeout=None)",
+         "evidence": ["the peer may close the connection", "the caller then waits for good"],
+         "detail": "An error of the call is lost, and the next one works on a connection that is half closed. " * 2}
+        for number in numbers
+    ]
+    with open(stated, "w") as file:
+        json.dump({"findings": findings, "not_tested": ["load"]}, file)
+    row, _ = intake.run_row(intake.prepare(options, root, None), known, ends, at.seen(ends))
+    line = chain.seal(row, ends.hash["runs"])
+    with open(chain.path_of(root, "runs"), "ab") as file:
+        file.write(line)
+    ends.take("runs", row, len(line))
+"""
+LOADS = "import json, sys\nfor line in open(sys.argv[1], 'rb'): json.loads(line)"
+
+
+def cut(root: str, runs: int) -> str:
+    """A ledger of the first runs of another, beside it; a log without decisions may be cut anywhere."""
+    shorter = f"{root}-{runs}"
+    os.mkdir(shorter)
+    with open(os.path.join(root, "runs.jsonl"), "rb") as log, open(os.path.join(shorter, "runs.jsonl"), "wb") as file:
+        file.writelines(itertools.islice(log, runs))
+    return shorter
+
+
+def gating(root: str) -> List[str]:
+    """The gate on a ledger, as arguments of Python; its look at the code's commit is git's time, not its own."""
+    return ["-I", "-S", LEDGER, "--root", root, "gate", "--any-code"]
+
+
+def judging(root: str) -> Action:
+    """The gate on a ledger as something to time. Raises AssertionError if it does not find what is open there."""
+    command = [sys.executable, *gating(root)]
+    if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode != 1:
+        raise AssertionError(f"{root}: the gate does not find what is open")
+    return running(command)
+
+
+def ledgers(folder: str, runs: int) -> Iterator[Row]:
+    """The gate against json.loads of the same lines, each a program; then its growth and its memory."""
+    for name, pool in (("the same in each", EACH), (f"out of {20 * EACH}", 20 * EACH)):
+        root = os.path.join(folder, f"ledger-{pool}")
+        command = [sys.executable, "-c", RECORD, LEDGER, root, *map(str, (RUNS, EACH, pool))]
+        subprocess.run(command, check=True)
+        what = f"{RUNS} runs of {EACH} findings, {name}"
+        yield from ledger_rows(root, what, runs)
+
+
+def ledger_rows(root: str, what: str, runs: int) -> Iterator[Row]:
+    """The rows of one ledger."""
+    gate, fewer, few = judging(root), judging(cut(root, FEWER)), cut(root, FEW)
+    loads = running([sys.executable, "-I", "-S", "-c", LOADS, os.path.join(root, "runs.jsonl")])
+    figure = compare(gate, loads, lambda a, b: a / b, LEDGER_TIME, runs)
+    yield Row(f"ledger: gate over json.loads, {what}", figure, LEDGER_TIME)
+    figure = compare(gate, fewer, lambda a, b: a / b, LEDGER_GROWTH, runs)
+    yield Row(f"ledger: gate's time over that on the first {FEWER}, {what}", figure, LEDGER_GROWTH)
+    figure = peak(*gating(root)) / peak(*gating(few))
+    yield Row(f"ledger: gate's memory over that on the first {FEW}, {what}", figure, LEDGER_MEMORY)
+
+
 # --- The table ------------------------------------------------------------------------------------
 
 
@@ -258,6 +340,7 @@ def rows(quick: bool) -> Iterator[Row]:
         yield from throughput(1 << 20 if quick else 1 << 22)
         yield from start_up(folder, 10 if quick else 30)
         yield from memory(folder, 1 << 24 if quick else 1 << 25)
+        yield from ledgers(folder, 3 if quick else 10)
         yield from growth(1 << 16 if quick else 1 << 18)
 
 

@@ -29,7 +29,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence
 
 import clients
 import model_server
-from model_server import ModelServer, Script
+from model_server import ModelServer, Script, Seen
 
 LEDGER = clients.ROOT / "examples" / "ledger"
 CONTRACT = clients.ROOT / "verdict_contract.py"
@@ -48,6 +48,8 @@ PINS = clients.ROOT / ".ci" / "sarif"
 WANTED = json.loads((PINS / "package.json").read_text(encoding="utf-8"))["dependencies"]["@microsoft/sarif-multitool"]
 INSTALLED = clients.ROOT / ".ci" / "tools" / "sarif"
 MULTITOOL = INSTALLED / "node_modules" / "@microsoft" / "sarif-multitool-linux"
+SETTINGS = ("VERDICT_", "GIT_", "PYTHON")  # of the caller, which would lead the ledger or git elsewhere
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
 ALONE = "LEDGER_ALONE"  # set in the environment where this program runs in a network of its own
 
 
@@ -65,7 +67,7 @@ Checks = Iterator[Check]
 def run(command: Sequence[object], folder: Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """A program in a folder; its output and its errors, apart, as text."""
     caught = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", "timeout": PATIENCE}
-    given = {"input": "", **caught, **options}
+    given = {"input": "", "env": ENVIRONMENT, **caught, **options}
     return subprocess.run(list(map(str, command)), cwd=folder, check=False, **given)
 
 
@@ -311,8 +313,6 @@ def sarif_checks(folder: Path) -> Checks:
 
 CLIENT = next(client for client in clients.CLIENTS if client.name == "claude")
 PREFIX = "mcp__ledger__"  # before the name of a tool, as the client shows it to the model
-
-
 ANSWERED = re.compile(r'\\+"standing\\+":')  # a key of what the tool gives, within the text of a message
 
 
@@ -337,38 +337,55 @@ REVIEWS = (
 GIT = ("git", "-c", "user.name=n", "-c", "user.email=e@example.invalid", "-c", "commit.gpgsign=false")
 
 
-def script(review: Review, known: str) -> Script:
+def script(review: Review, name: str) -> Script:
     """The model's answer."""
-    stated = json.dumps({"not_tested": ["load"], **review.stated}).replace("{id}", known)
+    stated = json.dumps({"not_tested": ["load"], **review.stated}).replace("{id}", name)
     reply = f"I read the change.\n\n```findings\n{stated}\n```\n\n===VERDICT=== {review.claim} {{token}}"
     return Script(reply, before="What is known?\n" if review.looks else "")
 
 
-def reviewed(review: Review, folder: Path, server: ModelServer) -> Check:
+class Outcome(NamedTuple):
+    """What came of a review."""
+
+    told: List[str]  # the ids that the prompt names
+    recorded: List[str]  # the lines that record printed
+    status: int
+    seen: List[Seen]  # the requests that the model got
+
+
+def reviewed(review: Review, folder: Path, server: ModelServer) -> Outcome:
     """One review: the brief and the rule make a prompt, the client's reply is recorded, the gate judges."""
-    work, brief = folder / "checkout", printed(folder / "checkout", "brief")
+    work, reply = folder / "checkout", folder / "reply.md"
+    brief = printed(work, "brief")
     told = re.findall("^F-[0-9]+", brief, re.MULTILINE)
-    known = told[0] if told else "F-1"
     token = run([sys.executable, CONTRACT, "--new-token"], folder).stdout.strip()
     rule = run([sys.executable, CONTRACT, token], folder).stdout
-    url = server.add(review.name, script(review, known))
-    reply = run(command(folder), work, input=f"{clients.DIFF}\n{brief}\n{rule}", env=environment(folder, url)).stdout
-    (folder / "reply.md").write_text(reply, encoding="utf-8")
-    options = ("--report", folder / "reply.md", "--token", token, "--by", CLIENT.name)
-    recorded = printed(work, "record", *options, "--scope", "full")
-    status = ledger(work, "gate").returncode
-    seen = server.seen[review.name]
-    prompt = seen[0].body if seen else ""
+    url = server.add(review.name, script(review, known(told)))
+    done = run(command(folder), work, input=f"{clients.DIFF}\n{brief}\n{rule}", env=environment(folder, url))
+    reply.write_text(done.stdout, encoding="utf-8")
+    options = ("--report", reply, "--token", token, "--by", CLIENT.name, "--scope", "full")
+    recorded = printed(work, "record", *options).splitlines()
+    return Outcome(told, recorded, ledger(work, "gate").returncode, server.seen[review.name])
+
+
+def known(told: List[str]) -> str:
+    """The id that the model names; in the first review, the one that its finding will get."""
+    return told[0] if told else "F-1"
+
+
+def looked_at(review: Review, came: Outcome) -> Check:
+    """Whether it came out as it has to."""
+    prompt, becomes = came.seen[0].body if came.seen else "", review.becomes.format(id=known(came.told))
     offered = set(re.findall(f'"name": "{PREFIX}([a-z_]+)"', prompt))
     right = {
         "tools": offered == set(TOOLS),
-        "told": bool(told) == (review.name != "first") and all(name in prompt for name in told),
-        "called": any(each.returned and ANSWERED.search(each.body) for each in seen) == review.looks,
-        "recorded": review.becomes.replace("{id}", known) in recorded.splitlines(),
-        "gate": status == review.status,
+        "told": bool(came.told) == (review.name != "first") and all(name in prompt for name in came.told),
+        "called": any(each.returned and ANSWERED.search(each.body) for each in came.seen) == review.looks,
+        "recorded": becomes in came.recorded,
+        "gate": came.status == review.status,
     }
     wrong = [name for name, holds in right.items() if not holds]
-    figures = f"{len(offered)} tools listed, {len(told)} ids told, {review.becomes.format(id=known)}, gate {status}"
+    figures = f"{len(offered)} tools listed, {len(came.told)} ids told, {becomes}, gate {came.status}"
     figures += ", a tool called" * review.looks + "".join(f", WRONG: {name}" for name in wrong)
     return Check(f"{CLIENT.name} {CLIENT.version}, review: {review.name}", not wrong, figures)
 
@@ -395,12 +412,12 @@ def client_checks(folder: Path) -> Checks:
         (folder / name).mkdir()
     (folder / "checkout" / "parse.py").write_text("first = values[1]\n", encoding="utf-8")
     for step in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "The code"]):
-        subprocess.run([*GIT, *step], cwd=folder / "checkout", check=True)
+        subprocess.run([*GIT, *step], cwd=folder / "checkout", env=ENVIRONMENT, check=True)
     model_server.TOOLS.clear()
     model_server.TOOLS[f"{PREFIX}get_findings"] = lambda _: {"status": "open"}
     server = ModelServer()
     for review in REVIEWS:
-        yield reviewed(review, folder, server)
+        yield looked_at(review, reviewed(review, folder, server))
 
 
 # --- All of them ----------------------------------------------------------------------------------
@@ -408,14 +425,21 @@ def client_checks(folder: Path) -> Checks:
 PARTS: Dict[str, Callable[[Path], Checks]] = {"mcp": mcp_checks, "sarif": sarif_checks, "client": client_checks}
 
 
+def checks(part: str) -> Checks:
+    """The checks of a part, in a folder of its own; what stops them is a check that failed."""
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            yield from PARTS[part](Path(scratch).resolve())
+        except Exception as error:  # noqa: BLE001 - the other parts still run
+            yield Check(part, False, f"{type(error).__name__}: {said(error)[:300]!a}")
+
+
 def check_all(parts: Sequence[str]) -> int:
-    """Run the parts, each in a folder of its own. Returns the exit status."""
+    """Run the parts. Returns the exit status."""
     began, wrong, count = time.monotonic(), 0, 0
-    for part in parts:
-        with tempfile.TemporaryDirectory() as scratch:
-            for check in PARTS[part](Path(scratch).resolve()):
-                print(f"{'right' if check.right else 'WRONG'}  {check.what}: {check.figures}", flush=True)
-                count, wrong = count + 1, wrong + (not check.right)
+    for check in (check for part in parts for check in checks(part)):
+        print(f"{'right' if check.right else 'WRONG'}  {check.what}: {check.figures}", flush=True)
+        count, wrong = count + 1, wrong + (not check.right)
     print(f"ledger: {count} checks, {wrong} wrong, {time.monotonic() - began:.0f} s")
     return 1 if wrong or not count else 0
 

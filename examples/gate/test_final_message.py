@@ -433,6 +433,7 @@ class RefusedTest(unittest.TestCase):
                 self.assertIsNone(reading(f"{start}\n{OK}".encode(), "result-json"))
 
     @unittest.skipUnless(sys.platform == "linux", "needs a limit of memory that holds")
+    @unittest.skipIf(sys.implementation.name == "pypy", "PyPy ends at once where there is no more memory")
     def test_out_of_memory(self) -> None:
         code = "import sys; sys.path[:0] = sys.argv[1:]; import resource, final_message as f"
         code += "\nresource.setrlimit(resource.RLIMIT_AS, (300 << 20,) * 2)"
@@ -550,6 +551,7 @@ class CommandTest(testing.Scratch):
             self.check(done, 1, ": ")
             self.assertNotIn(b"##[", done.stderr)
 
+    @testing.NEEDS_ROOM
     def test_too_large(self) -> None:
         with open(self.folder / "out", "wb") as file:
             file.truncate((64 << 20) + 1)

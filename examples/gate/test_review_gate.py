@@ -599,6 +599,7 @@ class DiffTest(GateTest):
         command = ["sh", "-c", '"$@" <&-', "sh", *self.command(self.reviewer(APPROVES), diff=None)]
         self.assertEqual(2, self.run_command(command).code)
 
+    @testing.NEEDS_ROOM
     def test_unreadable(self) -> None:
         self.refused(1, "nowhere: No such file", "--diff", "nowhere", diff=None)
         self.refused(1, "temp: ", "--diff", self.temp, diff=None)
@@ -1025,6 +1026,7 @@ print("Hm.")"""
             with self.subTest(command):
                 self.assertNotEqual(2, self.gate("--retries", "0", command).code)
 
+    @testing.NEEDS_ROOM
     def test_output_without_end(self) -> None:
         body = 'chunk = b"y" * 79 + b"\\n"\nwhile True: sys.std{}.buffer.write(chunk * 10000)'
         for stream in ("out", "err"):
@@ -1033,6 +1035,7 @@ print("Hm.")"""
                 self.assertEqual((1, "failed"), (ended.code, ended.only()["outcome"]))
                 self.assertIn("64 MiB", ended.only()["reason"])
 
+    @testing.NEEDS_ROOM
     @unittest.skipUnless(POSIX, "needs sh")
     def test_too_much_before_anybody_looked(self) -> None:
         python = shlex.quote(sys.executable)

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, NoReturn, Optional, Sequence, Tuple
 import verdicts
 import views
 from chain import Unreadable
+from findings import inside, normal_path
 
 PROGRAM = "ledger"
 USAGE_ERROR = 2
@@ -91,6 +92,14 @@ def digest(text: str) -> str:
     return text.lower()
 
 
+def below(text: str) -> str:
+    """A path below the top folder, as the ledger writes it."""
+    path = normal_path(text)
+    if path is None or not inside(path):
+        raise argparse.ArgumentTypeError(f"{text!a} is no path below the top folder")
+    return path
+
+
 # fmt: off
 _Options = Tuple[Tuple[str, Dict[str, Any]], ...]
 _RUN: _Options = (
@@ -119,7 +128,9 @@ OPTIONS: Dict[str, _Options] = {
     "show": (("target", {}),),
     "report": (("--run", {"type": whole}),),
     "history": (("--json", {"action": "store_true"}),),
-    "sarif": (("--fallback", {"default": "README.md"}), ("--include-suppressed", {"action": "store_true"})),
+    "sarif": (
+        ("--fallback", {"type": below, "default": "README.md"}), ("--include-suppressed", {"action": "store_true"}),
+    ),
     "mcp": (("--also", {"action": "append", "default": []}),),
 }
 # fmt: on

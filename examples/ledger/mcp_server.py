@@ -254,13 +254,13 @@ def _request(line: bytes) -> Object:
         raise _Fault(PARSE_ERROR, "no JSON") from None
     if not isinstance(request, dict):
         raise _Fault(INVALID_REQUEST, "no object, or too long")
-    if not isinstance(request.get("method"), str) or not isinstance(request.get("id", 0), (str, int)):
+    if not isinstance(request.get("method"), str) or type(request.get("id", 0)) not in (str, int):
         raise _Fault(INVALID_REQUEST, "no method, or an id that is neither text nor number")
     return request
 
 
 def _reply(identity: object, **rest: object) -> Object:
-    known = identity if isinstance(identity, (str, int)) else None
+    known = identity if type(identity) in (str, int) else None
     return {"jsonrpc": "2.0", "id": known, **rest}
 
 

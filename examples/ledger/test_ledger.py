@@ -983,7 +983,8 @@ class ProcessTest(LedgerTest):
             self.assertEqual((2, b""), (ran.returncode, ran.stderr))
             self.assertIn(b"--max-age-hours", ran.stdout)
         for words in ([], ["nonsense"], ["gate", "--fail-on", "x"], ["record"], ["record", "--verdict", "pass"], ["gate", "--new-only"],
-                      ["gate", "--max-age-hours", "nan"], ["gate", "--expect-head", "12"], ["gate", "--by", "x"],
+                      ["gate", "--max-age-hours", "nan"], ["gate", "--expect-head", "12"], ["sarif", "--fallback", "../x"], ["sarif", "--fallback", "/x"],
+                      ["sarif", "--fallback", ""], ["gate", "--by", "x"],
                       ["gate", "--any-code", "--max-commits-behind", "1"], ["show"], ["gate", "--::error::x\x1b[2J"]):  # fmt: skip
             ran = self.start(*words)
             self.assertEqual((2, b"", 1), (ran.returncode, ran.stdout, ran.stderr.count(b"\n")), words)
@@ -1448,6 +1449,7 @@ class ServerTest(LedgerTest):
             (b"[]", -32600),
             (b"1", -32600),
             (b'{"id": 1}', -32600),
+            (b'{"id": true, "method": "ping"}', -32600),
             (b"[" * 9999, -32700),
         ):
             answer = self.server.answer(line)

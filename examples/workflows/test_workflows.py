@@ -456,6 +456,7 @@ class Scene(unittest.TestCase):
     def setUpClass(cls) -> None:
         if not RUNS_HERE:
             raise unittest.SkipTest(WHY_NOT)
+        testing.need_space()
         cls.scene = os.path.realpath(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.scene)
         cls.programs = os.path.join(cls.scene, "programs")
