@@ -2899,10 +2899,16 @@ class CommandTest(Scratch):
             for code, status in (
                 ("v.main(['gone']); sys.exit(v.main(['a']))", 1),
                 ("sys.exit(v.ended('x', lambda: print('y') or 0))", 0),
+                ("sys.exit(v.ended('x', lambda: sys.stderr.write('y') * 0))", 0),
+                ("sys.exit(v.ended('x', lambda: sys.stdout.close() or 0))", 0),
             ):
                 self.assertEqual([status, [], []], self.imported(code, stdout=full, stderr=full))
 
     def test_streams_that_a_caller_took_away(self) -> None:
+        for error in (OSError, ValueError):
+            stream = unittest.mock.Mock(fileno=unittest.mock.Mock(side_effect=error))
+            verdict_check._give_up(stream)
+            stream.fileno.assert_called_once_with()
         shut = io.StringIO()
         shut.close()
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(shut):

@@ -299,7 +299,7 @@ def show(lines: Sequence[str]) -> None:
 
     Raises CannotRead where they cannot be written, and does so here: in a buffer they might still be lost.
     """
-    if sys.stdout is None or not lines:
+    if not lines:
         return
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     text = "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding)
@@ -358,7 +358,7 @@ def ended(program: str, main: Callable[[], int]) -> int:
             stream.flush()
         except (OSError, ValueError):
             _give_up(stream)
-    if sys.flags.inspect or "PYTHONINSPECT" in os.environ:
+    if sys.flags.inspect:
         os._exit(status)  # Python would ask for more, and leave with 0
     return status
 
