@@ -2172,7 +2172,8 @@ class FunctionTest(unittest.TestCase):
 # Python's can hide a fault. Whoever writes tests under examples/ uses these names.
 
 POSIX = os.name == "posix"
-PYTHON = [sys.executable, "-S"]  # without site, as is documented; that takes most of the time of a start, and is not ours
+# Without site, as is documented: it takes most of the time of a start, and is not ours.
+PYTHON = [sys.executable, "-S"]
 PYTHON += [f"-W{option}" for option in sys.warnoptions]
 PYTHON += ["-" + "b" * sys.flags.bytes_warning] * bool(sys.flags.bytes_warning)
 PYTHON += ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)

@@ -20,7 +20,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 
 HERE = Path(__file__).resolve().parent.parent
 TOOLS = Path(sys.executable).parent
-CONSUMED = "OWNER/verdict-contract@v0.1.0"
+VERSION = re.search(r'__version__ = "(.*)"', (HERE / "verdict_contract.py").read_text(encoding="utf-8"))
+CONSUMED = f"OWNER/verdict-contract@v{VERSION[1] if VERSION else None}"  # as the README says
 Json = Dict[str, Any]
 
 # --- The cases ------------------------------------------------------------------------------------
