@@ -554,7 +554,9 @@ def in_a_child(folder: Path, work: Any, *arguments: Any) -> int:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with it ignored
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with them ignored
+        for number in (signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, PATIENCE * (10 if work is measured else 1))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
