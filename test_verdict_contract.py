@@ -2688,8 +2688,9 @@ class CommandTest(Scratch):
 
     def check_summary(self, text: str, names: Sequence[str], verdict: str) -> str:
         """See that it has a heading, the overall line, what to do next and a row a report. Returns what to do."""
-        heading, _, overall, _, after, _, *table, last = text.split("\n")[:-1]
-        self.assertEqual(("## Review verdict", ""), (heading, last))
+        heading, one, overall, two, after, three, *table, last = text.split("\n")[:-1]
+        self.assertEqual(("## Review verdict", "", "", "", ""), (heading, one, two, three, last))
+        self.assertNotRegex(overall, r"[`<>*_\[\]()\\%!]")
         self.assertTrue(html.unescape(overall).startswith(verdict), overall)
         self.assertEqual(["| report | verdict | rule | line |", "| --- | --- | --- | --- |"], table[:2])
         self.assertEqual(len(names), len(table[2:]))
