@@ -484,8 +484,8 @@ class Plan:
         return ""
 
     def order(self, mutant: Mutant, listed: bool) -> list[Test]:
-        """The tests that meet the mutant's file, first those that killed most for their time; few for a listed one."""
-        few = [test for test in self.tests if test.starts or mutant.file in test.uses]
+        """The tests, first those that killed most for their time; without the slow ones that do not call the file."""
+        few = [test for test in self.tests if test.starts or test.seconds < QUICK or mutant.file in test.uses]
         if listed and not self.all:
             few = [test for test in few if not test.starts and test.seconds < QUICK]
         return sorted(few, key=lambda test: -self.worth(mutant, test.name) / (test.seconds + 0.002))
