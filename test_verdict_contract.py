@@ -2689,8 +2689,9 @@ class CommandTest(Scratch):
 
     def check_summary(self, text: str, names: Sequence[str], verdict: str) -> str:
         """See that it has a heading, the overall line, what to do next and a row a report. Returns what to do."""
-        heading, _, overall, _, after, _, *table, last = text.split("\n")[:-1]
-        self.assertEqual(("## Review verdict", ""), (heading, last))
+        heading, one, overall, two, after, three, *table, last = text.split("\n")[:-1]
+        self.assertEqual(("## Review verdict", "", "", "", ""), (heading, one, two, three, last))
+        self.assertNotRegex(overall, r"[`<>*_\[\]()\\%!]")
         self.assertTrue(html.unescape(overall).startswith(verdict), overall)
         self.assertEqual(["| report | verdict | rule | line |", "| --- | --- | --- | --- |"], table[:2])
         self.assertEqual(len(names), len(table[2:]))
@@ -2796,6 +2797,16 @@ class CommandTest(Scratch):
                     running.send_signal(number)
                 out, err = running.communicate(timeout=60)
             self.assertEqual((130, b"", b"verdict_check.py: interrupted\n"), (running.returncode, out, err), name)
+
+    @unittest.skipUnless(POSIX, "needs a POSIX shell")
+    def test_a_signal_that_is_ignored_stays_so(self) -> None:
+        code = "import signal, sys; sys.path.insert(0, sys.argv[1]); import verdict_check as v; "
+        code += "said = v.ended('x', lambda: int(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)); "
+        code += "sys.exit(v.ended('x', lambda: 6 + said))"
+        for trap, status in (("trap '' HUP;", 7), ("", 6)):
+            if trap or signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+                ran = process("sh", "-c", f'{trap} exec "$@"', "sh", *PYTHON, "-c", code, HERE)
+                self.assertEqual((status, b""), (ran.returncode, ran.stderr))
 
     @unittest.skipUnless(POSIX, "pipes that do not block")
     def test_a_pipe_that_does_not_block(self) -> None:

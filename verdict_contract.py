@@ -165,7 +165,7 @@ class Rule(NamedTuple):
 
 def _approved(f: _Facts) -> List[int]:
     """The whole condition by itself, so that no other row, kept or dropped, makes approving easier."""
-    alone = f.approvals == f.marks == [f.last]
+    alone = f.marks == [f.last]
     undisputed = not f.refusals and not f.unclosed
     return f.approvals if alone and f.bare and f.token_right and undisputed else []
 

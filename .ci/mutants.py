@@ -484,8 +484,8 @@ class Plan:
         return ""
 
     def order(self, mutant: Mutant, listed: bool) -> list[Test]:
-        """The tests that meet the mutant's file, first those that killed most for their time; few for a listed one."""
-        few = [test for test in self.tests if test.starts or mutant.file in test.uses]
+        """The tests, first those that killed most for their time; without the slow ones that do not call the file."""
+        few = [test for test in self.tests if test.starts or test.seconds < QUICK or mutant.file in test.uses]
         if listed and not self.all:
             few = [test for test in few if not test.starts and test.seconds < QUICK]
         return sorted(few, key=lambda test: -self.worth(mutant, test.name) / (test.seconds + 0.002))
@@ -554,7 +554,9 @@ def in_a_child(folder: Path, work: Any, *arguments: Any) -> int:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with it ignored
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with them ignored
+        for number in (signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, PATIENCE * (10 if work is measured else 1))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
