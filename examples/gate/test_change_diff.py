@@ -414,7 +414,8 @@ class HostileTest(Case):
         temporary, stub, started = (self.folder / name for name in ("tmp", "bin/git", "started"))
         temporary.mkdir()
         stub.parent.mkdir()
-        stub.write_text(f"#!/bin/sh\n: >{shlex.quote(str(started))}\nexec sleep 60\n", encoding="ascii")
+        # It waits first: an interrupt while Python is still starting a program leaves that program to itself.
+        stub.write_text(f"#!/bin/sh\nsleep 1\n: >{shlex.quote(str(started))}\nexec sleep 60\n", encoding="ascii")
         stub.chmod(0o755)
         path = f"{stub.parent}{os.pathsep}{os.environ['PATH']}"
         environment = testing.clean_environment(TMPDIR=str(temporary), PATH=path)
