@@ -259,7 +259,7 @@ def read_bytes(path: str) -> bytes:
     """The content of a file, or of standard input for "-". Raises CannotRead, above LIMIT bytes too."""
     content = bytearray()
     try:
-        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+        with open(0 if path == "-" else path, "rb", buffering=0, closefd=path != "-") as file:
             if os.name == "posix":  # where nothing has come yet, a read that does not block looks like the end
                 os.set_blocking(file.fileno(), True)
             while len(content) <= LIMIT:  # by parts, between which an interrupt is heard
