@@ -36,6 +36,7 @@ import unittest.mock
 from pathlib import Path
 from typing import (
     Any,
+    BinaryIO,
     Callable,
     Counter,
     Dict,
@@ -2782,6 +2783,16 @@ class CommandTest(Scratch):
                 self.assertEqual((1, said), (ran.returncode, ran.stderr.decode()))
                 self.assertEqual(1, process(*PYTHON, CHECK, "a", stdout=pipe, stderr=pipe, env=env).returncode)
 
+    def pipe_to(self, reader: "subprocess.Popen[bytes]") -> BinaryIO:
+        """The named pipe, once the process has opened its other end; it may have ended before that."""
+        while reader.poll() is None:
+            with contextlib.suppress(OSError):  # nobody is there yet
+                number = os.open("pipe", os.O_WRONLY | os.O_NONBLOCK)
+                os.set_blocking(number, True)
+                return open(number, "wb")
+            time.sleep(0.01)
+        raise self.failureException("the command did not open the pipe")
+
     @unittest.skipUnless(hasattr(os, "mkfifo"), "no named pipes here")
     def test_interrupts(self) -> None:
         os.mkfifo("pipe")
@@ -2792,7 +2803,7 @@ class CommandTest(Scratch):
             command = [*PYTHON, str(CHECK), "pipe"]
             running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment())
             with running:
-                with open("pipe", "wb") as pipe:
+                with self.pipe_to(running) as pipe:
                     pipe.write(bytes(1 << 20))  # more than a pipe holds: once it is written, the other side is reading
                     pipe.flush()
                     running.send_signal(number)

@@ -61,7 +61,8 @@ TESTS = "test_verdict_contract.py"
 EQUIVALENT = HERE / "equivalent.txt"
 QUICK = 0.1  # seconds of a test
 SHARE = 0.1  # of the random reports
-PATIENCE = 300  # seconds for one mutant, on a busy machine
+PATIENCE = 600  # seconds for a test without a mutant
+WAITING = 30  # seconds that a test may wait, on a busy machine
 MEMORY = 2 << 30  # bytes, for a mutant and each process it starts: an endless input is among the tests
 
 # --- Operators: what may stand in the place of a node ---------------------------------------------
@@ -496,9 +497,10 @@ class Plan:
 
 
 def passes(test: unittest.TestCase, seconds: float) -> bool:
-    """Whether a test passes, within so much time of this process."""
+    """Whether a test passes, within so much time of this process, and some of other processes."""
     result = unittest.TestResult()
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)  # the default action: the process ends, also within a pattern
+    signal.setitimer(signal.ITIMER_REAL, WAITING + 10 * seconds)
     test.run(result)
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return result.wasSuccessful()
@@ -557,7 +559,6 @@ def in_a_child(folder: Path, work: Any, *arguments: Any) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with them ignored
         for number in (signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE * (10 if work is measured else 1))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         tempfile.tempdir = os.environ["TMPDIR"] = str(folder.parent)
