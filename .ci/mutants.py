@@ -503,6 +503,7 @@ def passes(test: unittest.TestCase, seconds: float) -> bool:
     signal.setitimer(signal.ITIMER_REAL, WAITING + 10 * seconds)
     test.run(result)
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
     return result.wasSuccessful()
 
 
