@@ -2600,7 +2600,9 @@ class CommandTest(Scratch):
     @unittest.skipUnless(POSIX, "needs a POSIX shell")
     def test_standard_input_that_is_closed_is_no_file_of_its_name(self) -> None:
         status, out, err = self.typed("- ./- <&-", before="mkdir without && cd without && ")
-        self.assertEqual((1, "PANEL: (not read) !! 0 of 2 approve, 2 cannot be read; read the reports\n"), (status, out), err)
+        self.assertEqual(
+            (1, "PANEL: (not read) !! 0 of 2 approve, 2 cannot be read; read the reports\n"), (status, out), err
+        )
 
     def test_standard_input_is_a_file_too(self) -> None:
         with contextlib.suppress(OSError):
