@@ -14,8 +14,9 @@ mutant in a copy of the repository. The checkout itself is never touched.
 
 What a clean run proves: no single change of these kinds goes unnoticed, but for those in equivalent.txt, each with
 the argument why nobody can tell it from the original. An entry that a test kills, or that no longer fits the code,
-fails the run. For speed a listed mutant meets only the quick tests that start no process, and random reports are a
-tenth of those of the test file. With --all it meets all, and every mutant that survives meets all reports.
+fails the run. For speed no mutant meets a slow test that calls nothing of its file, a listed one meets only the quick
+tests that start no process, and random reports are a tenth of those of the test file. With --all a listed one meets
+the others too, and the reports are all.
 
 What it cannot prove: that the tests notice two changes at once, or code that is missing; or, since a mutant that
 takes too long is stopped, how much slower than the original is too slow (bench.py does). Left out on purpose are
