@@ -2228,7 +2228,8 @@ def git(folder: Any, *arguments: Any, **options: Any) -> str:
     return os.fsdecode(ran.stdout).strip()
 
 
-def runs_programs(place: Optional[str] = None) -> bool:
+@functools.lru_cache(None)
+def runs_programs(place: str) -> bool:
     """Whether a script in a temporary folder can be started: it may be mounted noexec."""
     with tempfile.TemporaryDirectory(dir=place) as folder:
         script = Path(folder, "script")
@@ -2261,6 +2262,7 @@ def remove(folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@functools.lru_cache(None)
 def fit_folder() -> str:
     """The first usual folder for temporary files that has room and can hold programs, else the system's own choice.
 
@@ -2285,7 +2287,7 @@ def own_copy(source: Path, target: Path) -> Path:
 
 def path_with_python(folder: Path) -> str:
     """A PATH on which python3 is the Python of this run, by a script in the folder."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     python = folder / "python3"
     python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
     python.chmod(0o755)

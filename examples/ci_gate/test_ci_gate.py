@@ -1496,12 +1496,6 @@ def readme() -> str:
     return Path(HERE, "README.md").read_text("utf-8")
 
 
-def conversations(text: str) -> Iterator[Tuple[str, str]]:
-    """Each command of the console blocks, with the output that is said to follow."""
-    for block in re.findall(r"^```console\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        yield from re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
-
-
 class ReadmeTest(testing.Scratch):
     """The README is printed from the code, and run as code."""
 
@@ -1520,7 +1514,8 @@ class ReadmeTest(testing.Scratch):
             place = work / os.path.relpath(os.path.dirname(source), TOP)
             place.mkdir(parents=True, exist_ok=True)
             copied(source, place)
-        commands = list(conversations(readme()))
+        blocks = testing.blocks(readme(), "console")
+        commands = [command for _, block in blocks for command in testing.commands(block)]
         self.assertTrue(commands)
         python = f'python3() {{ {shlex.join(testing.PYTHON)} "$@"; }}\n'
         before = files_of(callers)

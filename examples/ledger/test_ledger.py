@@ -1788,10 +1788,7 @@ class DocumentTest(LedgerTest):
         shutil.copy(str(TOP / "verdict_contract.py"), str(folder))
         for path in [folder, *folder.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)
-        python = self.folder / "bin" / "python3"
-        python.parent.mkdir(exist_ok=True)
-        python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
-        python.chmod(0o755)
+        testing.path_with_python(self.folder / "bin")
         return folder
 
     def test_the_tables(self) -> None:
@@ -1869,11 +1866,7 @@ class WorkflowTest(LedgerTest):
         return {**env, **job, "TOOLS": head, "HEAD": head, "BASE": git("rev-parse", "main~1"), "PATH": self.path()}
 
     def path(self) -> str:
-        python = self.folder / "bin" / "python3"
-        python.parent.mkdir()
-        python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
-        python.chmod(0o755)
-        return f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+        return testing.path_with_python(self.folder / "bin")
 
     def step(self, name: str, env: Dict[str, str], reply: str) -> Ran:
         temporary = self.folder / f"job {len(list(self.folder.iterdir()))}"
@@ -1931,12 +1924,15 @@ class WorkflowTest(LedgerTest):
         inner = shlex.quote(self.script("Record the run, and push it"))
         race = (
             'if [ ! -e "$GITHUB_SERVER_URL/raced" ]; then touch "$GITHUB_SERVER_URL/raced"; mkdir "$RUNNER_TEMP/inner"\n'
-            f'(cd "$RUNNER_TEMP/inner" && RUNNER_TEMP="$RUNNER_TEMP/inner" bash -e -o pipefail -c {inner}) >/dev/null 2>&1; fi\n'
+            f'(cd "$RUNNER_TEMP/inner" && GITHUB_RUN_ID=2 RUNNER_TEMP="$RUNNER_TEMP/inner" bash -e -o pipefail -c {inner}) >/dev/null 2>&1; fi\n'
         )
         wrapper = self.folder / "bin" / "git"
         wrapper.write_text(f'#!/bin/sh\ncase "$1" in push)\n{race};; esac\nexec {real} "$@"\n', encoding="utf-8")
         wrapper.chmod(0o755)
-        ran = self.step("Record the run, and push it", env, approval)
+        # The same reply twice within one second: the other run's commit must not pass for this one's.
+        clock = {"VERDICT_LEDGER_NOW": "2026-12-01T10:00:00Z"}
+        clock.update(dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "1000000000 +0000"))
+        ran = self.step("Record the run, and push it", {**env, **clock, "GITHUB_RUN_ID": "1"}, approval)
         self.assertEqual((0, True), (ran.status, "attempt 1: another run was faster" in ran.out), ran)
         shown = testing.git(
             self.folder / "origin.git", "show", "verdict-ledger:runs.jsonl", env=testing.clean_environment()
