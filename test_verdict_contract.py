@@ -3024,18 +3024,6 @@ def rule_table() -> str:
     return "\n".join(["| rule | verdict | holds when |", "| --- | --- | --- |", *rows])
 
 
-def action_table() -> str:
-    """The table of the action's inputs and outputs as the README shows it."""
-    rows = []
-    for kind in ("input", "output"):
-        _, _, rest = ACTION.read_text(encoding="utf-8").partition(f"\n{kind}s:\n")
-        for name, told, more in re.findall(
-            r"^  ([a-z-]+):\n    description: (.*)\n    (.*)$", rest.split("\n\n")[0], re.MULTILINE
-        ):
-            rows.append(f"| `{name}` | {kind}{', required' * (more == 'required: true')} | {told} |")
-    return "\n".join(["| name | | |", "| --- | --- | --- |", *rows])
-
-
 def table(document: str, name: str) -> List[List[str]]:
     """The cells of each row of the table between <!-- name --> and <!-- /name -->, without backticks around them."""
     _, _, rest = document.partition(f"<!-- {name} -->")
@@ -3120,17 +3108,15 @@ class DocumentTest(Scratch):
             COUNTED["README replies"] += 1
 
     @unittest.skipUnless(README.exists() and ACTION.exists(), ABSENT)
-    def test_readme_action(self) -> None:
-        _, _, rest = README.read_text(encoding="utf-8").partition("<!-- action -->\n")
-        self.assertEqual(action_table(), rest.partition("\n<!-- /action -->")[0])
-        names = re.findall(r"^\| `([a-z-]+)` \| (\w+)", action_table(), re.MULTILINE)
-        self.assertEqual({"report", "token", "diff"}, {name for name, kind in names if kind == "input"})
-        outputs = dict(
-            line.split("=", 1) for line in verdict_check.outputs(verdict_check.Result([], None, 1)).splitlines()
-        )
-        self.assertEqual(set(outputs), {name for name, kind in names if kind == "output"})
+    def test_action_has_the_inputs_and_outputs_of_the_command(self) -> None:
+        action, written = ACTION.read_text(encoding="utf-8"), verdict_check.outputs(verdict_check.Result([], None, 1))
+        names = re.findall(r"^  ([a-z-]+):$", action.partition("\nruns:\n")[0], re.MULTILINE)
+        outputs = [line.split("=")[0] for line in written.splitlines()]
+        self.assertEqual(["report", "token", "diff", *outputs], names)
         for name in outputs:  # the value of each is that of the step inside which has its name
-            self.assertIn(f"    value: ${{{{ steps.check.outputs.{name} }}}}\n", ACTION.read_text(encoding="utf-8"))
+            self.assertIn(f"    value: ${{{{ steps.check.outputs.{name} }}}}\n", action)
+        readme = README.read_text(encoding="utf-8")
+        self.assertEqual([], [name for name in names if f"`{name}`" not in readme])
 
     @unittest.skipUnless(README.exists() and ACTION.exists(), ABSENT)
     def test_action_keeps_inputs_out_of_its_script(self) -> None:
@@ -3195,6 +3181,7 @@ class DocumentTest(Scratch):
             (project / "file").write_text("text\n", encoding="ascii")
             git(project, "add", "file", env=env)
             git(project, "commit", "-q", "-m", "file", env=env)
+            git(project, "switch", "-q", "main", env=env)
             ran = process("sh", "-c", copy + recipe, cwd=project, env=env)
             self.assertEqual(merged, (ran.returncode == 0), (reply, ran.stdout, ran.stderr))
             self.assertEqual(merged, "file" in git(project, "ls-tree", "--name-only", "main", env=env), reply)
