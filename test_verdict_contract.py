@@ -1411,12 +1411,14 @@ def word_at(text: str, at: int) -> str:
     return text[at:end]
 
 
-def words(text: str) -> Iterator[Tuple[int, str]]:
+@functools.lru_cache(5000)
+def words(text: str) -> List[Tuple[int, str]]:
     """Each run of letters and digits, with its place."""
-    at = next_word(text, 0)
+    found, at = [], next_word(text, 0)
     while at < len(text):
-        yield at, word_at(text, at)
-        at = next_word(text, at + len(word_at(text, at)))
+        found.append((at, word_at(text, at)))
+        at = next_word(text, at + len(found[-1][1]))
+    return found
 
 
 def list_numbers(text: str) -> List[Tuple[int, int]]:
@@ -1551,7 +1553,7 @@ def is_refusal(text: str, above: str) -> bool:
 
 def without_items(text: str) -> str:
     """The line with a list number's digits, a box's tick and a token at the end made a sign that no folded line holds."""
-    token = [(at, at + len(word)) for at, word in list(words(text))[-1:] if is_token(word)]
+    token = [(at, at + len(word)) for at, word in words(text)[-1:] if is_token(word)]
     for start, end in list_numbers(text) + token:
         text = text[:start] + "\0" * (end - start) + text[end:]
     return text.replace("[X]", TICKED)
@@ -1580,7 +1582,7 @@ def of_the_enum(line: str) -> Iterator[int]:
 
 def is_free_label(before: str) -> bool:
     """Whether what stands before a refusal is only signs, or a short label with its colon, or ends in VERDICT."""
-    runs = list(words(before))
+    runs = words(before)
     if not runs:
         return True
     start, (last, word) = runs[0][0], runs[-1]
@@ -1604,7 +1606,7 @@ def label_of(line: str) -> Tuple[str, int]:
     """The noun of the label that begins the line, and the place behind it; "" where there is none."""
     begins = next_word(line, 0)
     if ">" not in line[:begins]:
-        for at, word in itertools.islice(words(line), 4):
+        for at, word in words(line)[:4]:
             if word in NOUNS:
                 return word, at + len(word)
             if word not in LABEL_WORDS:

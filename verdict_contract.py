@@ -275,9 +275,9 @@ def _read(report: str, token: Optional[str]) -> _Facts:
     refused, unknown, off_form, approvals, refusing, marks = _markers(lines)
     refusals = _refusal_lines(lines, folded)
     objections = sorted({*refusals, *refusing, *_old_style(REQUEST_CHANGES, lines)})
-    # 3. Hear the prose; its rules stand last, where no sentinel is left to decide.
+    # 3. Hear the prose; its rules stand last, where no sentinel is left to decide (and the old style fits one, too).
     prose_refuses = _outside_fences(objections, text)
-    prose_approves = _outside_fences(_old_style(APPROVE, lines), text)
+    prose_approves = [] if approvals else _outside_fences(_old_style(APPROVE, lines), text)
     # 4. Look at the last line as it is written, and at what is left open above it.
     last_word = last - folded.count("\n", len(folded.rstrip(_SIGNS)))
     bare, token_right = _last_line(text, token)
