@@ -3169,6 +3169,7 @@ class DocumentTest(Scratch):
             ("echo Fine; echo; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", True),
             ("echo Fine; echo; echo '===VERDICT=== APPROVE'", False),
             ("grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/; exit 1", False),
+            ("git commit -q --allow-empty -m more; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", False),
             ("echo 'Verdict: REJECT, it leaks'; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", False),
         ):
             reviewer = self.folder / "bin" / "your-reviewer"
@@ -3184,7 +3185,8 @@ class DocumentTest(Scratch):
             git(project, "add", "file", env=env)
             git(project, "commit", "-q", "-m", "file", env=env)
             git(project, "switch", "-q", "main", env=env)
-            ran = process("sh", "-c", copy + recipe, cwd=project, env=env)
+            ran = process("sh", "-c", f"set -e\n{copy}{recipe}touch went-on", cwd=project, env=env)
+            self.assertEqual(merged, (project / "went-on").exists(), reply)
             self.assertEqual(merged, (ran.returncode == 0), (reply, ran.stdout, ran.stderr))
             self.assertEqual(merged, "file" in git(project, "ls-tree", "--name-only", "main", env=env), reply)
 
