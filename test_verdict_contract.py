@@ -340,6 +340,8 @@ LATER = [
     case("unknown-value", "letter-behind-the-block", AMBIGUOUS, R + "X"),
     case("unknown-value", "letter-before-the-word", AMBIGUOUS, M + " XAPPROVE"),
     case("unknown-value", "quoted-rule-then-a-refusal", AMBIGUOUS, M + " <value> REJECT", A, line=1),
+    case("unknown-value", "quoted-rule-a-marker-and-a-refusal", AMBIGUOUS, f"{M} <value> {M} says REJECT", A, line=1),
+    case("unknown-value", "quoted-rule-and-an-approval", AMBIGUOUS, f"{M} <value> {A}", A, line=1),
     case("unknown-value", "signs-for-a-value", AMBIGUOUS, M + " ?!"),
     case("unknown-value", "beside-a-refusal-line", AMBIGUOUS, "Verdict: REJECT", M + " LGTM", A, line=2),
     *(case("unknown-value", f"list-number-{at}", AMBIGUOUS, before + M + " LGTM", line=1) for at, before in enumerate(("0.", "9) ", "1. - "))),
@@ -586,7 +588,6 @@ LATER = [
     case("repeated", "my-answer-is", AMBIGUOUS, f"My answer is {R}, see below", A, line=2),
     case("repeated", "mention-after-it", AMBIGUOUS, A, "I wrote " + A, line=2),
     case("repeated", "mention-on-its-line", AMBIGUOUS, f"{A} {A}", line=1),
-    case("repeated", "mention-behind-the-quoted-rule", AMBIGUOUS, f"{M} <value> {A}", A, line=2),
     case("repeated", "mention-with-decoration", AMBIGUOUS, f'It says {M}: "**APPROVE**"', A, line=2),
     case("repeated", "mention-between-underscores", AMBIGUOUS, f"It says {M} __APPROVE__", A, line=2),
     case("repeated", "mention-then-prose", AMBIGUOUS, f"It says {A} if the lock is held", A),
@@ -1469,7 +1470,7 @@ def markers(text: str) -> List[Tuple[str, Optional[str]]]:
     for (start, end), (stop, _) in zip(places, [*places[1:], (len(text), 0)]):
         rest = text[end:stop]
         told = next_word(rest, 0)
-        decoration, value, behind = rest.partition("<VALUE>")
+        decoration, value, behind = text[end:].partition("<VALUE>")
         if value and only_signs(decoration) and YES[0] not in behind and not refuses(behind):
             continue
         if only_signs(without_number(text[:start])):

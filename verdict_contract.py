@@ -338,16 +338,18 @@ def _markers(lines: Sequence[_Line]) -> List[List[int]]:
 def _marks(line: str) -> Iterator[Optional[str]]:
     """What each marker of a loose line says; None for one that counts nowhere."""
     before, *behind = _MARKER.split(line)
-    first = _sentinel if _BEFORE_SENTINEL.fullmatch(before) else _mention
-    yield from map(first, behind[:1])
-    yield from map(_mention, behind[1:])  # before these stand the letters of a marker
+    sentinels = behind[:1] if _BEFORE_SENTINEL.fullmatch(before) and not _quotes_the_prompt("=".join(behind)) else []
+    yield from map(_sentinel, sentinels)
+    yield from map(_mention, behind[len(sentinels) :])  # before these stand letters
 
 
-def _sentinel(behind: str) -> Optional[str]:
-    """What a sentinel says, by what stands behind it; None for the instruction quoted back."""
-    refuses = _REFUSAL.search(behind)
-    if _INSTRUCTION.match(behind) and APPROVE not in behind and not refuses:
-        return None
+def _quotes_the_prompt(behind: str) -> bool:
+    """Whether what stands behind the first marker of a line is the instruction, and names no verdict."""
+    return bool(_INSTRUCTION.match(behind)) and APPROVE not in behind and not _REFUSAL.search(behind)
+
+
+def _sentinel(behind: str) -> str:
+    """What a sentinel says, by what stands behind it."""
     words = behind.split()
     if words and _TOKEN.fullmatch(words[-1].strip(_TRIM)):
         del words[-1]
@@ -357,7 +359,7 @@ def _sentinel(behind: str) -> Optional[str]:
     if _THE_WORD.match(value.lstrip(_SIGNS)) and APPROVE not in value:
         return REQUEST_CHANGES
     begins = not value or value.lstrip(_SIGNS).startswith(APPROVE)
-    return _OFF_FORM if begins and not refuses else _UNKNOWN
+    return _OFF_FORM if begins and not _REFUSAL.search(behind) else _UNKNOWN
 
 
 def _mention(behind: str) -> Optional[str]:
