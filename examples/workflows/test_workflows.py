@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(FOLDER))
@@ -257,10 +257,8 @@ def headless(flow: Workflow) -> Iterator[str]:
     head = " ".join(re.match(r"(?:#.*\n)*", flow.text)[0].replace("#", "").split())  # type: ignore[index]
     called = re.findall(r"tools/verdict/(\w+\.py)|\$gate/([\w.]+)", flow.text)
     files = {name for names in called for name in names if name} | {
-        "verdict_contract.py",
-        "verdict_check.py",
-        "LICENSE",
-    }
+        "verdict_contract.py", "verdict_check.py", "LICENSE",
+    }  # fmt: skip
     if "review_gate.py" in files:
         files |= {*GATE}
     secrets = {*re.findall(r"secrets\.(\w+)", flow.text)}
@@ -284,12 +282,8 @@ def broken(text: str) -> List[str]:
 
 # For each rule, texts that have to break it: the file, what stands there, and what stands there instead.
 FORKS, PANEL, ONE, REPORT, COMMENT = (
-    "review-forks.yml",
-    "review-two-vendors.yml",
-    "review.yml",
-    "gate-report.yml",
-    "review-comment.yml",
-)
+    "review-forks.yml", "review-two-vendors.yml", "review.yml", "gate-report.yml", "review-comment.yml",
+)  # fmt: skip
 FIRST = "    steps:\n"
 HOLD = "      contents: read\n"
 ALWAYS = "    if: ${{ always() }}  # without"
@@ -381,10 +375,8 @@ class Texts(unittest.TestCase):
             for step in workflow(read(name)).steps:
                 texts.setdefault(step["name"], set()).add(step.get("run", ""))
         for shared in (
-            "Fetch both commits, and check neither out",
-            "Take the gate from the base",
-            "Take the change as data",
-        ):
+            "Fetch both commits, and check neither out", "Take the gate from the base", "Take the change as data",
+        ):  # fmt: skip
             self.assertEqual(len(texts[shared]), 1, shared)
 
     def test_only_the_fork_workflow_runs_with_secrets_on_a_change_of_strangers(self) -> None:
@@ -447,48 +439,51 @@ class Done(NamedTuple):
 class Scene(unittest.TestCase):
     """A repository whose main branch has the gate, with several heads; made once, since nothing here writes to it."""
 
-    scene: str
+    scene = ""
     origin: str
     programs: str  # a folder in which "python3" is this interpreter
     heads: Dict[str, str]
+    prepared: Dict[str, str] = {}  # noqa: RUF012  (of the steps before a review and their variables: what RUNNER_TEMP holds)
 
     @classmethod
     def setUpClass(cls) -> None:
         if not RUNS_HERE:
             raise unittest.SkipTest(WHY_NOT)
         testing.need_space()
-        cls.scene = os.path.realpath(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, cls.scene)
+        if not Scene.scene:
+            Scene.scene = os.path.realpath(tempfile.mkdtemp())
+            unittest.addModuleCleanup(Scene.forget)
+            Scene.build()
+
+    @classmethod
+    def forget(cls) -> None:
+        shutil.rmtree(cls.scene)
+        cls.scene = ""
+        cls.prepared.clear()
+
+    @classmethod
+    def build(cls) -> None:
         cls.programs = os.path.join(cls.scene, "programs")
         os.mkdir(cls.programs)
         cls.program(cls.programs, "python3", f'exec {shlex.join(testing.PYTHON)} "$@"')
         cls.origin = os.path.join(cls.scene, "owner", "name")
         os.makedirs(cls.origin)
-        cls.git("init", "--quiet", "--initial-branch=main")
+        cls.git("init", "--quiet", "--initial-branch=main", "--template=")
         tools = {f"tools/verdict/{name}": Path(TOP, at, name).read_text("utf-8") for name, at in GATE.items()}
         tools["tools/verdict/review.sh"] = read("review.sh")
         main = cls.commit({**tools, "tools/verdict/task.md": "Review this.\n", "a.py": "a = 1\n", "b.py": "b = 1\n"})
         main = cls.commit({"s": f"{LINK}{main}"}, main)
         left, right = cls.commit({"a.py": "a = 2\n"}, main), cls.commit({"b.py": "b = 2\n"}, main)
         merged = cls.commit({"a.py": "a = 2\n"}, right, left)
-        hides = {
-            ".gitattributes": "*.py -diff binary\n",
-            ".gitmodules": '[submodule "s"]\n\tpath = s\n\tignore = all\n',
-        }
-        hides["s"] = f"{LINK}{left}"
+        hides = {".gitattributes": "*.py -diff binary\n", "s": f"{LINK}{left}", "a.py": "BUG\n"}
+        hides[".gitmodules"] = '[submodule "s"]\n\tpath = s\n\tignore = all\n'
+        taken = {**dict.fromkeys(tools, TAKEOVER), "a.py": "BUG\n", "argparse.py": TAKEOVER}
         cls.heads = {
-            "main": merged,
-            "bare": cls.commit({"a.py": "a = 2\n", "tools": None}, merged),
-            "fine": cls.commit({"a.py": "a = 3\n"}, merged),
-            "bug": cls.commit({"a.py": "BUG\n"}, merged),
-            "same": cls.commit({}, merged),
-            "takeover": cls.commit(
-                {**dict.fromkeys(tools, TAKEOVER), "a.py": "BUG\n", "argparse.py": TAKEOVER}, merged
-            ),
-            "hides": cls.commit({**hides, "a.py": "BUG\n"}, merged),
-            "criss-cross": cls.commit({"a.py": "a = 1\n", "b.py": "b = 1\n"}, left, right),
+            "main": merged, "bare": cls.commit({"a.py": "a = 2\n", "tools": None}, merged), "fine": cls.commit({"a.py": "a = 3\n"}, merged),
+            "bug": cls.commit({"a.py": "BUG\n"}, merged), "same": cls.commit({}, merged), "takeover": cls.commit(taken, merged),
+            "hides": cls.commit(hides, merged), "criss-cross": cls.commit({"a.py": "a = 1\n", "b.py": "b = 1\n"}, left, right),
             "unrelated": cls.commit({"a.py": "a = 3\n"}),
-        }
+        }  # fmt: skip
         for name, commit in cls.heads.items():
             cls.git("update-ref", "refs/heads/main" if name == "main" else f"refs/pull/{name}/head", commit)
 
@@ -499,28 +494,23 @@ class Scene(unittest.TestCase):
         path.chmod(0o755)
 
     @classmethod
-    def git(cls, *arguments: str) -> str:
-        who = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "core.autocrlf=false"]
-        return testing.git(cls.origin, *who, *arguments)
+    def git(cls, *arguments: str, **options: Any) -> str:
+        return testing.git(cls.origin, *arguments, **options)
 
     @classmethod
-    def commit(cls, files: Dict[str, Any], *parents: str) -> str:
-        """A commit of the files of its first parent, with some of them changed."""
-        cls.git("read-tree", *(parents[:1] or ["--empty"]))
+    def commit(cls, files: Mapping[str, Optional[str]], *parents: str) -> str:
+        """A commit of the files of its first parent, with some of them changed or gone."""
+        lines = ["commit refs/made/last\nmark :1\ncommitter n <e@example.org> 0 +0000\ndata 0\n"]
+        lines += [f"{word} {parent}\n" for word, parent in zip(("from", "merge"), parents)]
         for name, text in files.items():
-            path = os.path.join(cls.origin, name)
             if text is None:
-                cls.git("rm", "-r", "--quiet", "--cached", name)
-                continue
-            if text.startswith(LINK):
-                cls.git("update-index", "--add", "--cacheinfo", f"160000,{text[len(LINK) :]},{name}")
-                continue
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            cls.git("update-index", "--add", name)
-        options = [option for parent in parents for option in ("-p", parent)]
-        return cls.git("commit-tree", cls.git("write-tree"), *options, "-m", "m")
+                lines.append(f"D {name}\n")
+            elif text.startswith(LINK):
+                lines.append(f"M 160000 {text[len(LINK) :]} {name}\n")
+            else:
+                lines.append(f"M 100644 inline {name}\ndata {len(text.encode())}\n{text}\n")
+        text = "".join(["reset refs/made/last\n", *lines, "get-mark :1\n"])
+        return cls.git("fast-import", "--quiet", "--force", input=text.encode())
 
     def setUp(self) -> None:
         self.log, self.temporary, self.work = (tempfile.mkdtemp(dir=self.scene) for _ in range(3))
@@ -555,9 +545,8 @@ class Scene(unittest.TestCase):
     @classmethod
     def environment(cls) -> Dict[str, str]:
         path = os.pathsep.join([cls.programs, os.environ.get("PATH", os.defpath)])
-        return {
-            name: value for name, value in testing.clean_environment(PATH=path).items() if not name.startswith("CI_")
-        }
+        clean = testing.clean_environment(PATH=path, GIT_TEMPLATE_DIR="")  # the sample hooks cost time
+        return {name: value for name, value in clean.items() if not name.startswith("CI_")}
 
 
 class Script(Scene):
@@ -578,18 +567,15 @@ class Script(Scene):
         self.assertEqual(os.listdir(self.temporary), [])
 
     def test_approved(self) -> None:
-        done = self.review("fine", self.reviewer())
+        """With an option of the gate."""
+        done = self.review("fine", "--summary", os.path.join(self.log, "summary"), self.reviewer())
         self.assertEqual(done.status, 0, done.said)
         self.assertIn("\n+a = 3\n", self.logged("prompt"))
+        self.assertIn("## Review: approved\n", self.logged("summary"))
         self.assertEqual(os.listdir(self.temporary), [])
 
-    def test_blocked(self) -> None:
-        self.assertEqual(self.review("bug", self.reviewer()).status, 3)
-        self.assertEqual(os.listdir(self.temporary), [])
-
-    def test_failing_and_silent_reviewers(self) -> None:
-        for text in (CRASHES, SILENT):
-            self.assertEqual(self.review("fine", self.reviewer(text)).status, 1 if text == CRASHES else 4)
+    def test_a_failing_reviewer(self) -> None:
+        self.assertEqual(self.review("fine", self.reviewer(CRASHES)).status, 1)
 
     def test_both_reviewers_have_to_approve(self) -> None:
         self.assertEqual(self.review("fine", self.reviewer(), self.reviewer()).status, 0)
@@ -599,6 +585,7 @@ class Script(Scene):
         done = self.review("takeover", self.reviewer())
         self.assertEqual(done.status, 3, done.said)
         self.assertIn("\n+sys.exit(0)\n", self.logged("prompt"))
+        self.assertEqual(os.listdir(self.temporary), [])
 
     def test_a_change_that_is_checked_out_hides_nothing_of_itself(self) -> None:
         tree = os.path.join(self.work, "tree")
@@ -671,13 +658,8 @@ class Script(Scene):
         words = ["bash", SCRIPT, "refs/heads/main", self.heads["bug"], self.reviewer()]
         for name in ("python3", "git"):
             self.program(tools, name, "exit 0")
-            for cwd in (copy, os.path.join(copy, "env")):
-                self.assertEqual(self.bash(shlex.join(words), cwd, PATH=path, CDPATH=copy).status, 3)
-
-    def test_an_option_of_the_gate(self) -> None:
-        summary = os.path.join(self.log, "summary")
-        self.assertEqual(self.review("fine", "--summary", summary, self.reviewer()).status, 0)
-        self.assertIn("## Review: approved\n", self.logged("summary"))
+        for cwd in (copy, os.path.join(copy, "env")):
+            self.assertEqual(self.bash(shlex.join(words), cwd, PATH=path, CDPATH=copy).status, 3)
 
     def copy(self) -> str:
         """Of the repository, to be changed."""
@@ -705,37 +687,38 @@ class Jobs(Scene):
         """What the expressions of the workflows stand for."""
         group = event == "merge_group"
         return {
-            "github.event.merge_group.base_sha || format('refs/heads/{0}', github.base_ref)": (
-                self.heads["main"] if group else "refs/heads/main"
-            ),
-            "github.event.merge_group.head_sha || github.event.pull_request.head.sha": self.heads[head],
-            "github.token": TOKEN,
-            "secrets.ANTHROPIC_API_KEY": KEY,
-            "secrets.OPENAI_API_KEY": KEY,
-        }
+            "github.event.merge_group.base_sha || format('refs/heads/{0}', github.base_ref)": (self.heads["main"] if group else "refs/heads/main"),
+            "github.event.merge_group.head_sha || github.event.pull_request.head.sha": self.heads[head], "github.token": TOKEN,
+            "secrets.ANTHROPIC_API_KEY": KEY, "secrets.OPENAI_API_KEY": KEY,
+        }  # fmt: skip
 
     def run_job(
         self, name: str, job: str, head: str, reviewer: str, event: str = "pull_request", cancel: bool = False
     ) -> Tuple[str, Done]:
-        """Run the steps up to the first that fails. Returns that one's name, or the last one's, and how it ended."""
-        flow, values, done, last = workflow(read(name)), self.values(head, event), Done(0, ""), ""
+        """Run the steps up to the first that fails. Returns that one's name, or the last one's, and how it ended.
+
+        Those before the review are run once for all jobs in which they are the same and are given the same.
+        """
+        flow, done, last = workflow(read(name)), Done(0, ""), ""
         temporary = tempfile.mkdtemp(dir=self.temporary)
         outside = {
             "RUNNER_TEMP": temporary,
             "GITHUB_SERVER_URL": f"file://{self.scene}",
             "GITHUB_REPOSITORY": "owner/name",
-            "GITHUB_OUTPUT": os.path.join(self.log, "output"),
-            "GITHUB_STEP_SUMMARY": os.path.join(self.log, "summary"),
         }
-        for step in flow.jobs[job]["steps"]:
-            if step["name"] == "Install the reviewer" or (done.status and step.get("if") != "${{ always() }}"):
+        outside.update({f"GITHUB_{to}": os.path.join(self.log, to[-7:].lower()) for to in ("OUTPUT", "STEP_SUMMARY")})
+        steps = [step for step in flow.jobs[job]["steps"] if step["name"] != "Install the reviewer"]
+        givens = [self.given({**flow.said["env"], **step.get("env", {})}, head, event, reviewer) for step in steps]
+        first = [step["name"] for step in steps].index("Review")
+        key = repr([(step["run"], given) for step, given in zip(steps[:first], givens)])
+        if key in self.prepared:
+            shutil.copytree(self.prepared[key], temporary, dirs_exist_ok=True)
+            steps, givens, first = steps[first:], givens[first:], 0
+        for number, (step, given) in enumerate(zip(steps, givens)):
+            if done.status and step.get("if") != "${{ always() }}":
                 continue
-            given = {**flow.said["env"], **step.get("env", {})}
-            given = {
-                key: re.sub(r"\$\{\{ (.*?) \}\}", lambda found: values[found.group(1)], given[key]) for key in given
-            }
-            if "REVIEWER" in given:
-                given["REVIEWER"] = reviewer
+            if number == first and key not in self.prepared:
+                self.prepared[key] = shutil.copytree(temporary, os.path.join(tempfile.mkdtemp(dir=self.scene), "job"))
             ran = self.bash(step["run"], self.work, cancel and "REVIEWER" in given, **outside, **given)
             self.assertFalse(ran.status and done.status, ran.said)
             if not done.status:
@@ -743,6 +726,12 @@ class Jobs(Scene):
         kept = self.bash(f"grep -r -l -e {TOKEN} -e {KEY} . || true", temporary)
         self.assertEqual(kept.said, "", "a credential was left in a file")
         return last, done
+
+    def given(self, env: Dict[str, str], head: str, event: str, reviewer: str) -> Dict[str, str]:
+        """The variables of a step, with the values of their expressions."""
+        values = self.values(head, event)
+        said = {key: re.sub(r"\$\{\{ (.*?) \}\}", lambda found: values[found.group(1)], env[key]) for key in env}
+        return {**said, "REVIEWER": reviewer} if "REVIEWER" in said else said
 
     def every_reviewing_job(self) -> Iterator[Tuple[str, str, str]]:
         for name in GITHUB:
@@ -754,8 +743,10 @@ class Jobs(Scene):
     def test_approved(self) -> None:
         for name, job, _ in self.every_reviewing_job():
             with self.subTest(name, job=job):
+                Path(self.log, "summary").write_text("", "utf-8")
                 step, done = self.run_job(name, job, "fine", self.reviewer())
                 self.assertEqual(done.status, 0, f"{step}: {done.said}")
+                self.check_seen(name, "## Review: approved\n")
                 self.assertIn("\n+a = 3\n", self.logged("prompt"))
                 self.assertIn(KEY, self.logged("env"))
                 self.assertNotIn(TOKEN, self.logged("env"))
@@ -764,18 +755,28 @@ class Jobs(Scene):
     def test_blocked(self) -> None:
         for name, job, last in self.every_reviewing_job():
             with self.subTest(name, job=job):
+                Path(self.log, "summary").write_text("", "utf-8")
                 step, done = self.run_job(name, job, "takeover", self.reviewer())
                 self.assertEqual((step, done.status), (last, 3), done.said)
+                self.check_seen(name, "## Review: changes requested\n")
+        output = "(?s)summary<<([0-9a-f]{32})\n## Review: changes requested\n.*\n\\1\n\\Z"
+        self.assertRegex(self.logged("output"), output)
 
-    def test_failing_reviewer(self) -> None:
-        for name in (REPORT, ONE):
-            step, done = self.run_job(name, "verdict", "fine", self.reviewer(CRASHES))
-            self.assertEqual((step, done.status), ("Review", 1), done.said)
+    def check_seen(self, name: str, heading: str) -> None:
+        """Where a workflow shows the review, it begins so."""
+        if name in (ONE, COMMENT):
+            self.assertTrue(self.logged("summary").startswith(heading), self.logged("summary"))
 
-    def test_silent_reviewer(self) -> None:
-        for name, last in ((REPORT, "Gate"), (ONE, "Review")):
-            step, done = self.run_job(name, "verdict", "fine", self.reviewer(SILENT))
-            self.assertEqual((step, done.status), (last, 4), done.said)
+    def test_a_review_that_is_not_started_is_seen(self) -> None:
+        self.run_job(COMMENT, "verdict", "unrelated", self.reviewer())
+        self.assertTrue(self.logged("summary").endswith("## Review: not started\n\nThe log says why.\n"))
+
+    def test_failing_and_silent_reviewers(self) -> None:
+        for name, text, wanted in (
+            (REPORT, CRASHES, ("Review", 1)), (REPORT, SILENT, ("Gate", 4)), (ONE, CRASHES, ("Review", 1)), (ONE, SILENT, ("Review", 4)),
+        ):  # fmt: skip
+            step, done = self.run_job(name, "verdict", "fine", self.reviewer(text))
+            self.assertEqual((step, done.status), wanted, done.said)
 
     def test_cancelled(self) -> None:
         step, done = self.run_job(ONE, "verdict", "fine", self.reviewer(STAYS), cancel=True)
@@ -825,18 +826,6 @@ class Jobs(Scene):
         names = {"GITHUB_REPOSITORY": "owner/name", "GITHUB_SERVER_URL": "https://example.org", "GITHUB_RUN_ID": "7"}
         return {"PATH": path, **names}
 
-    def test_the_review_is_seen(self) -> None:
-        for name in (ONE, COMMENT):
-            for head, heading in (("fine", "approved"), ("bug", "changes requested")):
-                Path(self.log, "summary").write_text("", "utf-8")
-                self.run_job(name, "verdict", head, self.reviewer())
-                self.assertTrue(self.logged("summary").startswith(f"## Review: {heading}\n"), self.logged("summary"))
-        self.assertRegex(
-            self.logged("output"), "(?s)summary<<([0-9a-f]{32})\n## Review: changes requested\n.*\n\\1\n\\Z"
-        )
-        self.run_job(COMMENT, "verdict", "unrelated", self.reviewer())
-        self.assertTrue(self.logged("summary").endswith("## Review: not started\n\nThe log says why.\n"))
-
     def test_the_comment_is_replaced(self) -> None:
         step = workflow(read(COMMENT)).jobs["comment"]["steps"][0]
         hostile = "## Review\n$(touch owned) `touch owned` @all <!-- verdict -->"
@@ -871,11 +860,9 @@ class Jobs(Scene):
     def test_gitlab(self) -> None:
         script = tree(read("gitlab-ci.yml"))["verdict"]["script"][-1]
         given: Dict[str, Any] = {
-            "CI_REPOSITORY_URL": f"file://{self.scene}/owner/name",
-            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
-            "CI_JOB_TOKEN": TOKEN,
-            "CI_PROJECT_DIR": self.log,
-        }
+            "CI_REPOSITORY_URL": f"file://{self.scene}/owner/name", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+            "CI_JOB_TOKEN": TOKEN, "CI_PROJECT_DIR": self.log,
+        }  # fmt: skip
         for head, text, status in (("fine", REVIEWER, 0), ("takeover", REVIEWER, 3), ("fine", CRASHES, 1)):
             done = self.bash(script, self.work, CI_COMMIT_SHA=self.heads[head], REVIEWER=self.reviewer(text), **given)
             self.assertEqual(done.status, status, done.said)
@@ -886,13 +873,9 @@ class Jobs(Scene):
 
 # The results of two jobs, and whether the one that needs them passes.
 NEEDS = {
-    "success success": True,
-    "success failure": False,
-    "skipped success": False,
-    "success cancelled": False,
-    "success": False,
+    "success success": True, "success failure": False, "skipped success": False, "success cancelled": False, "success": False,
     "": False,
-}
+}  # fmt: skip
 
 
 if __name__ == "__main__":
