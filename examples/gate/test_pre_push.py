@@ -10,7 +10,8 @@ import sys
 import tempfile
 import time
 import unittest
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from types import SimpleNamespace
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -42,23 +43,6 @@ COMMITS = (
     ("one", ("added", "other"), "a merge", "c.py", "other = 1\n"),
     ("two", ("other", "added"), "the same merge", "b.py", "kept = 1\n"),
 )
-
-
-class History(NamedTuple):
-    """The ids of COMMITS."""
-
-    first: str
-    amended: str
-    apart: str
-    good: str
-    reworded: str
-    better: str
-    bad: str
-    undone: str
-    added: str
-    other: str
-    one: str
-    two: str
 
 
 class Done(NamedTuple):
@@ -125,7 +109,7 @@ class Case(testing.Scratch):
     """A clone with COMMITS, a bare remote with the first as main, and the hook linked in from tools elsewhere."""
 
     made: Optional[str] = None  # the same for every test, so made once, and copied but for the tools
-    at: History
+    at: SimpleNamespace  # the ids of COMMITS
 
     def setUp(self) -> None:
         super().setUp()
@@ -160,7 +144,7 @@ class Case(testing.Scratch):
         ids: Dict[str, str] = {}
         for name, parents, message, file, text in COMMITS:
             ids[name] = self.commit([ids[parent] for parent in parents], {file: text}, message, f"refs/made/{name}")
-        Case.at = History(**ids)
+        Case.at = SimpleNamespace(**ids)
         self.git("repack", "-a", "-d", "-q")
         shutil.rmtree(os.path.join(self.remote, "objects"))
         shutil.copytree(os.path.join(self.clone, ".git", "objects"), os.path.join(self.remote, "objects"))
@@ -208,7 +192,7 @@ class Case(testing.Scratch):
     def push(self, *arguments: str, cwd: str = "", **variables: str) -> Done:
         return self.try_git("push", *arguments, cwd=cwd, **variables)
 
-    def run_hook(self, *lines: str, arguments: Tuple[str, ...] = ("origin", "../remote.git"), **variables: str) -> Done:
+    def run_hook(self, *lines: str, arguments: Sequence[str] = ("origin", "../remote.git"), **variables: str) -> Done:
         """The hook as git runs it, with these ref lines."""
         text = "".join(f"{line}\n" for line in lines)
         return self.run_in(self.clone, self.hook, *arguments, text=text, **variables)
@@ -233,9 +217,9 @@ class Case(testing.Scratch):
     def assert_passes(self, done: Done) -> None:
         self.assertEqual(done.status, 0, done.said)
 
-    def saving(self) -> Dict[str, str]:
+    def saving(self, name: str = "change.diff") -> Dict[str, str]:
         """The variable by which `git -c verdict.saveDiff=FILE` tells its hook of the file."""
-        quoted = os.path.join(self.root, "change.diff").replace("'", "'\\''")
+        quoted = os.path.join(self.root, name).replace("'", "'\\''")
         return {"GIT_CONFIG_PARAMETERS": f"'verdict.saveDiff={quoted}'"}
 
     def saved(self, done: Done, ref: str = "") -> str:
@@ -344,7 +328,10 @@ class PushTest(Case):
 
     def test_a_new_ref_without_something_to_compare_with_blocks(self) -> None:
         self.set_there("refs/heads/main", self.at.one)
-        for commit, why in ((self.at.apart, "no merge bases, where"), (self.at.two, "2 merge bases, where one is needed")):
+        for commit, why in (
+            (self.at.apart, "no merge bases, where"),
+            (self.at.two, "2 merge bases, where one is needed"),
+        ):
             done = self.run_hook(line(commit))
             self.assert_blocked(done, "refs/heads/new: it cannot be compared")
             self.assertIn(why, done.said)
@@ -402,7 +389,10 @@ class PushTest(Case):
             self.assertIn("\n+BUG\n", self.saved_push("../empty.git", refspec))
 
     def test_a_push_without_refs_blocks(self) -> None:
-        nothing, refuses = "no refs on standard input: there is nothing to push", "git refuses this push, which is not a"
+        nothing, refuses = (
+            "no refs on standard input: there is nothing to push",
+            "git refuses this push, which is not a",
+        )
         self.assert_blocked(self.push("origin", "main"), nothing)
         self.git("update-ref", "--no-deref", "HEAD", self.at.first)
         self.assert_blocked(self.push("origin", "main"), nothing)
@@ -499,8 +489,8 @@ class SettingsTest(Case):
     def test_nothing_to_save(self) -> None:
         for new in (f"{self.at.first}:refs/heads/again", ":main"):
             self.assert_blocked(self.push("origin", new, **self.saving()), "there is no diff to save")
-        folder = {name: value.replace("change", "no/folder/change") for name, value in self.saving().items()}
-        self.assert_blocked(self.push("origin", f"{self.at.good}:main", **folder), "cannot be saved")
+        done = self.push("origin", f"{self.at.good}:main", **self.saving("no/folder/x"))
+        self.assert_blocked(done, "cannot be saved")
 
 
 class DiffTest(Case):
@@ -573,7 +563,7 @@ class RefLinesTest(Case):
             done = self.run_hook(line(self.at.good, "refs/tags/x", old))
             self.assert_blocked(done, "refs/tags/x: what the remote has is not here, or no commit")
 
-    def pre_commit(self, start: str, end: str, *lines: str, arguments: Tuple[str, ...] = (), **more: str) -> Done:
+    def pre_commit(self, start: str, end: str, *lines: str, arguments: Sequence[str] = (), **more: str) -> Done:
         names = {"FROM_REF": start, "TO_REF": end, "REMOTE_BRANCH": "refs/heads/main", "REMOTE_URL": "../remote.git"}
         variables = {f"PRE_COMMIT_{name}": more.pop(name, value) for name, value in names.items()}
         return self.run_hook(*lines, arguments=arguments, **variables, **more)
@@ -762,7 +752,10 @@ class ToolsTest(Case):
         shutil.copy(self.hook, self.linked)
         for name in (*(f"examples/gate/{name}" for name in TOOLS), "verdict_check.py"):
             shutil.copy(os.path.join(self.tools, name), folder)
-        contract, name = os.path.join(self.tools, "verdict_contract.py"), os.path.join(self.clone, "verdict_contract.py")
+        contract, name = (
+            os.path.join(self.tools, "verdict_contract.py"),
+            os.path.join(self.clone, "verdict_contract.py"),
+        )
         os.mkdir(name[: -len(".py")])
         shutil.copy(contract, os.path.join(name[: -len(".py")], "__init__.py"))  # a package is not taken
         self.assert_blocked(self.delete(), "verdict_contract.py is neither beside")
