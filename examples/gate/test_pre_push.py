@@ -798,24 +798,19 @@ class ToolsTest(Case):
 
     def test_code_that_the_tree_has_python_run(self) -> None:
         """By the working folder, by the environment, and at its start, as an editable install into a venv does."""
-        names = ("verdict_contract.py", "argparse.py", "os.py", "hashlib.py", "importlib/__init__.py")
-        for name in (*names, "importlib/machinery.py"):
+        packages = ("importlib/__init__.py", "importlib/machinery.py")
+        for name in ("verdict_contract.py", "argparse.py", "os.py", "shlex.py", "hashlib.py", *packages):
             write(os.path.join(self.clone, name), "raise SystemExit(0)\n")
-        variables = {"PYTHONPATH": self.clone, "PYTHONSTARTUP": os.path.join(self.clone, "os.py")}
-        self.assert_blocked(self.run_hook(line(self.at.bad), **variables), r"not approved \(status 3\)")
         venv, python = os.path.join(self.root, "venv"), os.path.realpath(sys.executable)
         write(os.path.join(venv, "pyvenv.cfg"), f"home = {os.path.dirname(python)}\n")
-        packages = os.path.join(venv, "lib", "python{}.{}".format(*sys.version_info[:2]), "site-packages")
-        write(os.path.join(packages, "editable.pth"), f"{self.clone}\n")
+        site = os.path.join(venv, "lib", "python{}.{}".format(*sys.version_info[:2]), "site-packages")
+        write(os.path.join(site, "editable.pth"), os.path.join(self.clone, "start"))
+        write(os.path.join(self.clone, "start", "sitecustomize.py"), "import os\nos._exit(0)\n")
         os.mkdir(os.path.join(venv, "bin"))
         os.symlink(python, os.path.join(venv, "bin", "python3"))
-        for name in (*names[:4], "importlib/__init__.py", "importlib/machinery.py"):
-            os.remove(os.path.join(self.clone, name))
-        os.rmdir(os.path.join(self.clone, "importlib"))
-        customize = "import os, sys\nif '--diff' in sys.argv:\n    os._exit(0)\n"
-        write(os.path.join(self.clone, "sitecustomize.py"), customize)
-        path = os.pathsep.join([os.path.join(venv, "bin"), self.environment["PATH"]])
-        self.assert_blocked(self.run_hook(line(self.at.bad), PATH=path), r"not approved \(status 3\)")
+        variables = {"PYTHONPATH": self.clone, "PYTHONSTARTUP": os.path.join(self.clone, "os.py")}
+        variables["PATH"] = os.pathsep.join([os.path.join(venv, "bin"), self.environment["PATH"]])
+        self.assert_blocked(self.run_hook(line(self.at.bad), **variables), r"not approved \(status 3\)")
 
 
 class PathTest(Case):
