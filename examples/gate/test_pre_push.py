@@ -807,7 +807,8 @@ class ToolsTest(Case):
         write(os.path.join(site, "editable.pth"), os.path.join(self.clone, "start"))
         write(os.path.join(self.clone, "start", "sitecustomize.py"), "import os\nos._exit(0)\n")
         os.mkdir(os.path.join(venv, "bin"))
-        os.symlink(python, os.path.join(venv, "bin", "python3"))
+        for name in ("python3", "python"):
+            os.symlink(python, os.path.join(venv, "bin", name))
         variables = {"PYTHONPATH": self.clone, "PYTHONSTARTUP": os.path.join(self.clone, "os.py")}
         variables["PATH"] = os.pathsep.join([os.path.join(venv, "bin"), self.environment["PATH"]])
         self.assert_blocked(self.run_hook(line(self.at.bad), **variables), r"not approved \(status 3\)")
