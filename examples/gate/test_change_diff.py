@@ -23,7 +23,7 @@ sys.path[:0] = [str(TOP), str(HERE)]
 import change_diff
 
 import test_verdict_contract as testing
-from verdict_check import ended
+from verdict_check import INTERRUPTED, ended
 from verdict_contract import diff_token
 
 TOOL = HERE / "change_diff.py"
@@ -110,6 +110,8 @@ class Case(testing.Scratch):
                 status = ended(change_diff.PROGRAM, lambda: change_diff.main([os.fspath(word) for word in arguments]))
             except SystemExit as error:  # usage
                 status = int(error.code or 0)
+            if status == INTERRUPTED:  # whoever interrupts the tests means them
+                raise KeyboardInterrupt
             out.seek(0)
             return subprocess.CompletedProcess([], status, out.read(), told.getvalue().encode())
 
