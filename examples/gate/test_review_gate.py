@@ -909,15 +909,8 @@ for number in (0, 1, 2):
         self.assertEqual(["file"] * 3, ended.only()["message"].split())
 
     def test_stderr_is_apart(self) -> None:
-        body = 'cat "$0.prompt1" >&2; say 1 >&2'
-        self.assertEqual(0, self.gate("--retries", "0", self.says(OK, end=body)).code)
-        self.assertEqual(3, self.gate("--retries", "0", self.says(NO, end=body)).code)
-        self.assertEqual(
-            0,
-            self.gate(
-                "--retries", "0", self.reviewer(f"echo '{NO}' >&2; echo '{OK}'".replace("TOKEN", "'$token'"))
-            ).code,
-        )
+        end = 'cat "$0.prompt1" >&2\necho "===VERDICT=== REQUEST_CHANGES $token" >&2'
+        self.check(0, [("approves", "approved", 1)], self.says(OK, end=end))
 
     def test_streams_that_are_opened_again(self) -> None:
         script = self.says(OK)
@@ -1231,14 +1224,14 @@ class OutputTest(GateTest):
         self.streams('"$@" 2>/dev/full', 1, "--diff", "nowhere", "true")
 
     def test_stdout_is_gone(self) -> None:
-        command = self.says(LEAKS)
-        for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
-            ours, theirs = os.pipe()
-            os.close(ours)
-            ended = self.program(command, stdout=theirs, env=self.environment(**unbuffered))
-            os.close(theirs)
-            self.assertEqual(1, ended.code)
-            self.assertRegex(ended.err, r"ends after [^\n]*\nreview_gate\.py: standard output: [^\n]+\n\Z")
+        for reply in (FINE, LEAKS):
+            for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
+                ours, theirs = os.pipe()
+                os.close(ours)
+                ended = self.program(self.says(reply), stdout=theirs, env=self.environment(**unbuffered))
+                os.close(theirs)
+                self.assertEqual(1, ended.code)
+                self.assertRegex(ended.err, r"ends after [^\n]*\nreview_gate\.py: standard output: [^\n]+\n\Z")
 
     def test_closed_streams(self) -> None:
         rows = ((">&-", FINE, 0), (">&-", LEAKS, 3), ("2>&-", FINE, 0), (">&- 2>&- <&-", LEAKS, 3))
