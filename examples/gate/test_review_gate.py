@@ -992,18 +992,25 @@ class EndTest(GateTest):
             os.kill(pid, signal.SIGKILL)
             self.fail("a process of the reviewer's group is alive")
 
-    def test_after_a_good_end_and_after_a_failure(self) -> None:
-        commands = [self.says(FINE, start=STUBBORN_CHILD), self.says("", start=STUBBORN_CHILD, end="exit 1")]
-        ended = self.check(1, [("approves", "approved", 1), ("failed", None, 1)], "--retries", "0", *commands)
-        self.assertEqual("up", ended.json()["reviewers"][0]["message"][:2])
-        self.assertEqual(2, len(self.text("pids").split()))
-
-    def test_at_the_time_limit(self) -> None:
-        command = self.says(OK, start=f"note pids $$\n{STUBBORN_CHILD}", end="exec sleep 60")
-        ended = self.check(1, [("timed out", None, 1)], "--retries", "0", "--timeout", "0.5", command)
+    def test_after_every_end(self) -> None:
+        late = self.says(OK, start=f"note pids $$\n{STUBBORN_CHILD}", end="exec sleep 60")
+        rows = (
+            (0, "approves", "APPROVE", "60", self.says(FINE, start=STUBBORN_CHILD)),
+            (1, "failed", None, "60", self.says("", start=STUBBORN_CHILD, end="exit 1")),
+            (1, "timed out", None, "0.5", late),
+        )
+        commands = [self.command("--json", "--retries", "0", "--timeout", limit, one) for *_, limit, one in rows]
+        with contextlib.ExitStack() as stack:  # side by side, as each takes the seconds of patience
+            gates = [stack.enter_context(self.started(command)) for command in commands]
+            written = [[text.decode() for text in gate.communicate()] for gate in gates]
+        ended = [Ended(gate.returncode, *texts) for gate, texts in zip(gates, written)]
+        found = [(one.code, one.only()["outcome"], one.only()["verdict"]) for one in ended]
+        self.assertEqual([row[:3] for row in rows], found)
+        self.assertEqual("up", ended[0].only()["message"][:2])
         said = "the reviewer timed out: still running at the time limit; mend it and run again."
-        self.assertEqual(said, ended.json()["next"])
-        self.assertEqual(2, len(self.text("pids").split()))
+        self.assertEqual(said, ended[2].json()["next"])
+        self.assertEqual(4, len(self.text("pids").split()))
+        self.assertEqual([], os.listdir(self.temp))
 
     def test_politely_first_and_the_status_does_not_matter(self) -> None:
         asked = "trap 'note asked politely; say 1; exit 0' TERM\nsleep 60\n"
