@@ -341,6 +341,8 @@ LATER = [
     case("unknown-value", "letter-behind-the-block", AMBIGUOUS, R + "X"),
     case("unknown-value", "letter-before-the-word", AMBIGUOUS, M + " XAPPROVE"),
     case("unknown-value", "quoted-rule-then-a-refusal", AMBIGUOUS, M + " <value> REJECT", A, line=1),
+    case("unknown-value", "quoted-rule-a-marker-and-a-refusal", AMBIGUOUS, f"{M} <value> {M} says REJECT", A, line=1),
+    case("unknown-value", "quoted-rule-and-an-approval", AMBIGUOUS, f"{M} <value> {A}", A, line=1),
     case("unknown-value", "signs-for-a-value", AMBIGUOUS, M + " ?!"),
     case("unknown-value", "beside-a-refusal-line", AMBIGUOUS, "Verdict: REJECT", M + " LGTM", A, line=2),
     *(case("unknown-value", f"list-number-{at}", AMBIGUOUS, before + M + " LGTM", line=1) for at, before in enumerate(("0.", "9) ", "1. - "))),
@@ -587,7 +589,6 @@ LATER = [
     case("repeated", "my-answer-is", AMBIGUOUS, f"My answer is {R}, see below", A, line=2),
     case("repeated", "mention-after-it", AMBIGUOUS, A, "I wrote " + A, line=2),
     case("repeated", "mention-on-its-line", AMBIGUOUS, f"{A} {A}", line=1),
-    case("repeated", "mention-behind-the-quoted-rule", AMBIGUOUS, f"{M} <value> {A}", A, line=2),
     case("repeated", "mention-with-decoration", AMBIGUOUS, f'It says {M}: "**APPROVE**"', A, line=2),
     case("repeated", "mention-between-underscores", AMBIGUOUS, f"It says {M} __APPROVE__", A, line=2),
     case("repeated", "mention-then-prose", AMBIGUOUS, f"It says {A} if the lock is held", A),
@@ -1412,12 +1413,14 @@ def word_at(text: str, at: int) -> str:
     return text[at:end]
 
 
-def words(text: str) -> Iterator[Tuple[int, str]]:
+@functools.lru_cache(5000)
+def words(text: str) -> List[Tuple[int, str]]:
     """Each run of letters and digits, with its place."""
-    at = next_word(text, 0)
+    found, at = [], next_word(text, 0)
     while at < len(text):
-        yield at, word_at(text, at)
-        at = next_word(text, at + len(word_at(text, at)))
+        found.append((at, word_at(text, at)))
+        at = next_word(text, at + len(found[-1][1]))
+    return found
 
 
 def list_numbers(text: str) -> List[Tuple[int, int]]:
@@ -1468,7 +1471,7 @@ def markers(text: str) -> List[Tuple[str, Optional[str]]]:
     for (start, end), (stop, _) in zip(places, [*places[1:], (len(text), 0)]):
         rest = text[end:stop]
         told = next_word(rest, 0)
-        decoration, value, behind = rest.partition("<VALUE>")
+        decoration, value, behind = text[end:].partition("<VALUE>")
         if value and only_signs(decoration) and YES[0] not in behind and not refuses(behind):
             continue
         if only_signs(without_number(text[:start])):
@@ -1552,7 +1555,7 @@ def is_refusal(text: str, above: str) -> bool:
 
 def without_items(text: str) -> str:
     """The line with a list number's digits, a box's tick and a token at the end made a sign that no folded line holds."""
-    token = [(at, at + len(word)) for at, word in list(words(text))[-1:] if is_token(word)]
+    token = [(at, at + len(word)) for at, word in words(text)[-1:] if is_token(word)]
     for start, end in list_numbers(text) + token:
         text = text[:start] + "\0" * (end - start) + text[end:]
     return text.replace("[X]", TICKED)
@@ -1581,7 +1584,7 @@ def of_the_enum(line: str) -> Iterator[int]:
 
 def is_free_label(before: str) -> bool:
     """Whether what stands before a refusal is only signs, or a short label with its colon, or ends in VERDICT."""
-    runs = list(words(before))
+    runs = words(before)
     if not runs:
         return True
     start, (last, word) = runs[0][0], runs[-1]
@@ -1605,7 +1608,7 @@ def label_of(line: str) -> Tuple[str, int]:
     """The noun of the label that begins the line, and the place behind it; "" where there is none."""
     begins = next_word(line, 0)
     if ">" not in line[:begins]:
-        for at, word in itertools.islice(words(line), 4):
+        for at, word in words(line)[:4]:
             if word in NOUNS:
                 return word, at + len(word)
             if word not in LABEL_WORDS:
@@ -3042,18 +3045,6 @@ def rule_table() -> str:
     return "\n".join(["| rule | verdict | holds when |", "| --- | --- | --- |", *rows])
 
 
-def action_table() -> str:
-    """The table of the action's inputs and outputs as the README shows it."""
-    rows = []
-    for kind in ("input", "output"):
-        _, _, rest = ACTION.read_text(encoding="utf-8").partition(f"\n{kind}s:\n")
-        for name, told, more in re.findall(
-            r"^  ([a-z-]+):\n    description: (.*)\n    (.*)$", rest.split("\n\n")[0], re.MULTILINE
-        ):
-            rows.append(f"| `{name}` | {kind}{', required' * (more == 'required: true')} | {told} |")
-    return "\n".join(["| name | | |", "| --- | --- | --- |", *rows])
-
-
 def table(document: str, name: str) -> List[List[str]]:
     """The cells of each row of the table between <!-- name --> and <!-- /name -->, without backticks around them."""
     _, _, rest = document.partition(f"<!-- {name} -->")
@@ -3138,17 +3129,15 @@ class DocumentTest(Scratch):
             COUNTED["README replies"] += 1
 
     @unittest.skipUnless(README.exists() and ACTION.exists(), ABSENT)
-    def test_readme_action(self) -> None:
-        _, _, rest = README.read_text(encoding="utf-8").partition("<!-- action -->\n")
-        self.assertEqual(action_table(), rest.partition("\n<!-- /action -->")[0])
-        names = re.findall(r"^\| `([a-z-]+)` \| (\w+)", action_table(), re.MULTILINE)
-        self.assertEqual({"report", "token", "diff"}, {name for name, kind in names if kind == "input"})
-        outputs = dict(
-            line.split("=", 1) for line in verdict_check.outputs(verdict_check.Result([], None, 1)).splitlines()
-        )
-        self.assertEqual(set(outputs), {name for name, kind in names if kind == "output"})
+    def test_action_has_the_inputs_and_outputs_of_the_command(self) -> None:
+        action, written = ACTION.read_text(encoding="utf-8"), verdict_check.outputs(verdict_check.Result([], None, 1))
+        names = re.findall(r"^  ([a-z-]+):$", action.partition("\nruns:\n")[0], re.MULTILINE)
+        outputs = [line.split("=")[0] for line in written.splitlines()]
+        self.assertEqual(["report", "token", "diff", *outputs], names)
         for name in outputs:  # the value of each is that of the step inside which has its name
-            self.assertIn(f"    value: ${{{{ steps.check.outputs.{name} }}}}\n", ACTION.read_text(encoding="utf-8"))
+            self.assertIn(f"    value: ${{{{ steps.check.outputs.{name} }}}}\n", action)
+        readme = README.read_text(encoding="utf-8")
+        self.assertEqual([], [name for name in names if f"`{name}`" not in readme])
 
     @unittest.skipUnless(README.exists() and ACTION.exists(), ABSENT)
     def test_action_keeps_inputs_out_of_its_script(self) -> None:
@@ -3199,6 +3188,7 @@ class DocumentTest(Scratch):
             ("echo Fine; echo; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", True),
             ("echo Fine; echo; echo '===VERDICT=== APPROVE'", False),
             ("grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/; exit 1", False),
+            ("git commit -q --allow-empty -m more; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", False),
             ("echo 'Verdict: REJECT, it leaks'; grep -o '^===VERDICT=== .*' | sed s/.value./APPROVE/", False),
         ):
             reviewer = self.folder / "bin" / "your-reviewer"
@@ -3213,7 +3203,9 @@ class DocumentTest(Scratch):
             (project / "file").write_text("text\n", encoding="ascii")
             git(project, "add", "file", env=env)
             git(project, "commit", "-q", "-m", "file", env=env)
-            ran = process("sh", "-c", copy + recipe, cwd=project, env=env)
+            git(project, "switch", "-q", "main", env=env)
+            ran = process("sh", "-c", f"set -e\n{copy}{recipe}touch went-on", cwd=project, env=env)
+            self.assertEqual(merged, (project / "went-on").exists(), reply)
             self.assertEqual(merged, (ran.returncode == 0), (reply, ran.stdout, ran.stderr))
             self.assertEqual(merged, "file" in git(project, "ls-tree", "--name-only", "main", env=env), reply)
 

@@ -145,8 +145,8 @@ class _Facts(NamedTuple):
     marks: List[int]  # of every sentinel and mention
     refusals: List[int]  # of lines that refuse by themselves, in fences too
     objections: List[int]  # of those, and of mentions and old-style statements that refuse
-    prose_refuses: List[int]  # without a sentinel, of the objections outside fences
-    prose_approves: List[int]  # without a sentinel, of the old-style approvals outside fences
+    prose_refuses: List[int]  # of the objections outside fences
+    prose_approves: List[int]  # of old-style approvals outside fences
     last: int  # of the last line that is not blank
     last_word: int  # of the last line that holds a letter or digit
     bare: bool  # whether the last line has the one shape that can approve
@@ -165,7 +165,7 @@ class Rule(NamedTuple):
 
 def _approved(f: _Facts) -> List[int]:
     """The whole condition by itself, so that no other row, kept or dropped, makes approving easier."""
-    alone = f.marks == [f.last]
+    alone = f.approvals == f.marks == [f.last]
     undisputed = not f.refusals and not f.unclosed
     return f.approvals if alone and f.bare and f.token_right and undisputed else []
 
@@ -271,20 +271,19 @@ def _read(report: str, token: Optional[str]) -> _Facts:
     text = _cleaned(report)
     folded, last = _folded(text), text.count("\n")
     lines = _loose_lines(folded, last)
-    # 2. Find the markers, and what stands behind each.
+    # 2. Find the markers and what stands behind each, then what else refuses.
     refused, unknown, off_form, approvals, refusing, marks = _markers(lines)
-    # 3. Find what else refuses, and where no sentinel stands, what the prose outside fences says.
     refusals = _refusal_lines(lines, folded)
     objections = sorted({*refusals, *refusing, *_old_style(REQUEST_CHANGES, lines)})
-    sentinels = refused or unknown or off_form or approvals
-    prose_refuses = [] if sentinels else _outside_fences(objections, text)
-    prose_approves = [] if sentinels else _outside_fences(_old_style(APPROVE, lines), text)
+    # 3. Hear the prose; its rules stand last, where no sentinel is left to decide (and the old style fits one, too).
+    prose_refuses = _outside_fences(objections, text)
+    prose_approves = [] if approvals else _outside_fences(_old_style(APPROVE, lines), text)
     # 4. Look at the last line as it is written, and at what is left open above it.
-    bare, token_right = _last_line(text, token)
     last_word = last - folded.count("\n", len(folded.rstrip(_SIGNS)))
+    bare, token_right = _last_line(text, token)
     unclosed = _unclosed(text) if approvals and token is None else []
-    found = (refused, unknown, off_form, approvals, marks, refusals, objections, prose_refuses, prose_approves)
-    return _Facts(*found, last, last_word, bare, token_right, unclosed)
+    return _Facts(refused, unknown, off_form, approvals, marks, refusals, objections, prose_refuses, prose_approves,
+                  last, last_word, bare, token_right, unclosed)  # fmt: skip
 
 
 class _Line(NamedTuple):
@@ -339,16 +338,18 @@ def _markers(lines: Sequence[_Line]) -> List[List[int]]:
 def _marks(line: str) -> Iterator[Optional[str]]:
     """What each marker of a loose line says; None for one that counts nowhere."""
     before, *behind = _MARKER.split(line)
-    first = _sentinel if _BEFORE_SENTINEL.fullmatch(before) else _mention
-    yield from map(first, behind[:1])
-    yield from map(_mention, behind[1:])  # before these stand the letters of a marker
+    sentinels = behind[:1] if _BEFORE_SENTINEL.fullmatch(before) and not _quotes_the_prompt("=".join(behind)) else []
+    yield from map(_sentinel, sentinels)
+    yield from map(_mention, behind[len(sentinels) :])  # before these stand letters
 
 
-def _sentinel(behind: str) -> Optional[str]:
-    """What a sentinel says, by what stands behind it; None for the instruction quoted back."""
-    refuses = _REFUSAL.search(behind)
-    if _INSTRUCTION.match(behind) and APPROVE not in behind and not refuses:
-        return None
+def _quotes_the_prompt(behind: str) -> bool:
+    """Whether what stands behind the first marker of a line is the instruction, and names no verdict."""
+    return bool(_INSTRUCTION.match(behind)) and APPROVE not in behind and not _REFUSAL.search(behind)
+
+
+def _sentinel(behind: str) -> str:
+    """What a sentinel says, by what stands behind it."""
     words = behind.split()
     if words and _TOKEN.fullmatch(words[-1].strip(_TRIM)):
         del words[-1]
@@ -358,7 +359,7 @@ def _sentinel(behind: str) -> Optional[str]:
     if _THE_WORD.match(value.lstrip(_SIGNS)) and APPROVE not in value:
         return REQUEST_CHANGES
     begins = not value or value.lstrip(_SIGNS).startswith(APPROVE)
-    return _OFF_FORM if begins and not refuses else _UNKNOWN
+    return _OFF_FORM if begins and not _REFUSAL.search(behind) else _UNKNOWN
 
 
 def _mention(behind: str) -> Optional[str]:
@@ -430,48 +431,39 @@ _REFUSALS = (  # as expressions in which a blank is a _GAP
 _ANY_REFUSAL = "|".join(_REFUSALS).replace(" ", _GAP)
 _REFUSAL = re.compile(rf"(?<!{_ALNUM})(?:{_ANY_REFUSAL})(?!{_ALNUM})")
 _THE_WORD = re.compile(rf"{_SPELLINGS}(?!{_ALNUM})")
-_THE_WORD_OR_REVERSED = rf"(?:{_SPELLINGS}|CHANGES[_-]REQUESTED)"
+_ENDS_LINE = rf"{_SIGN}*\Z"
+_ENDS = rf"(?:{_ENDS_LINE}|{_SIGN}*(?:[,;:.!?(\[|]|-[ \t]|[ \t]-)|{_SIGN}+(?:BECAUSE|UNTIL|UNLESS|SINCE)(?!{_ALNUM}))"
+_WORD_ENDS_LINE = rf"(?:{_SPELLINGS}|CHANGES[_-]REQUESTED){_ENDS_LINE}"
 
-# What may stand before a refusal in a line, the signs right before it apart; then what may stand behind it.
-_NO_QUOTE_MARK = "[^0-9A-Z>]*"
-_LABEL = rf"{_NO_QUOTE_MARK}(?:(?:THE|MY|OUR|FINAL|OVERALL|REVIEW|REVIEWER|CODE|PR|MERGE){_SIGN}+){{0,3}}"
+# What may stand before a refusal; "signs" are those right before it.
+_UNQUOTED = "[^0-9A-Z>]*"
+_LABEL = rf"{_UNQUOTED}(?:(?:THE|MY|OUR|FINAL|OVERALL|REVIEW|REVIEWER|CODE|PR|MERGE){_SIGN}+){{0,3}}"
 _SEPARATOR = rf"(?={_SIGN}*[:=|-])(?P<signs>{_SIGN}+)"
-_ONLY_SIGNS = re.compile(rf"(?P<signs>{_SIGN}*)")
-_FREE_LABEL = re.compile(
-    rf"""{_SIGN}*
-    {_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?               # a label of up to 40, and behind it
-    (?:(?={_SIGN}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD}))    # a colon or =, or its last word is VERDICT
-    (?P<signs>{_SIGN}+)(?={_THE_WORD_OR_REVERSED})""",
-    re.VERBOSE,
+_VERDICT_LABEL = rf"{_LABEL}{_WORD}{_SEPARATOR}"
+_DECISION_LABEL = rf"{_LABEL}(?:{_WORD}|DECISION|RECOMMENDATION){_SEPARATOR}"
+_FREE_LABEL = (
+    rf"{_SIGN}*{_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?"  # up to 40, then a colon or =, or its last word is VERDICT
+    rf"(?:(?={_SIGN}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD}))(?P<signs>{_SIGN}+)"
 )
-_VERDICT_LABEL = re.compile(rf"{_LABEL}{_WORD}{_SEPARATOR}")
-_DECISION_LABEL = re.compile(rf"{_LABEL}(?:DECISION|RECOMMENDATION){_SEPARATOR}")
-_TICKED_BOX = re.compile(rf"(?={_NO_QUOTE_MARK}\[x\])(?P<signs>{_NO_QUOTE_MARK})")
-_NOT_QUOTED = re.compile(rf"(?P<signs>{_NO_QUOTE_MARK})")
-_LINE_ENDS = rf"{_SIGN}*\Z"
-_REFUSING_END = rf"(?:{_SIGN}*(?:\Z|[,;:.!?(\[|]|-[ \t]|[ \t]-)|{_SIGN}+(?:BECAUSE|UNTIL|UNLESS|SINCE)(?!{_ALNUM}))"
+_TICKED_BOX = rf"(?={_UNQUOTED}\[x\])(?P<signs>{_UNQUOTED})"
 
-# One expression for a refusal and its end, for a shorter refusal may have an end where the longer has none:
-# NOT READY - FOR MERGE WE NEED TESTS.
-_REFUSAL_ENDS_LINE = re.compile(_REFUSAL.pattern + _LINE_ENDS)
-_REFUSAL_ENDS = re.compile(_REFUSAL.pattern + _REFUSING_END)
-_WORD_ENDS_LINE = re.compile(_THE_WORD_OR_REVERSED + _LINE_ENDS)
-_WORD_ENDS = re.compile(_THE_WORD.pattern + _REFUSING_END)
-
-_Kind = Tuple[Pattern[str], Pattern[str]]
-_KINDS: Sequence[_Kind] = (  # of refusal lines: what stands before the refusal, and the refusal with its end
-    (_ONLY_SIGNS, _WORD_ENDS_LINE),
-    (_FREE_LABEL, _WORD_ENDS_LINE),
-    (_DECISION_LABEL, _REFUSAL_ENDS_LINE),
-    (_DECISION_LABEL, _WORD_ENDS),
-    (_VERDICT_LABEL, _REFUSAL_ENDS),
-    (_TICKED_BOX, _REFUSAL_ENDS),
-)
-_UNDER_A_LABEL: Sequence[_Kind] = ((_NOT_QUOTED, _REFUSAL_ENDS),)
+# Of a refusal that goes on, a shorter one may end where the whole does not: NOT READY - FOR MERGE WE NEED TESTS.
+_KINDS = [  # of refusal lines
+    re.compile(before + refusal)
+    for before, refusal in (
+        (rf"(?P<signs>{_SIGN}*)", _WORD_ENDS_LINE),  # **Request changes**
+        (_FREE_LABEL, _WORD_ENDS_LINE),  # Final answer: REQUEST_CHANGES
+        (_DECISION_LABEL, _REFUSAL.pattern + _ENDS_LINE),  # Decision: reject
+        (_DECISION_LABEL, _THE_WORD.pattern + _ENDS),  # Recommendation: request changes, it leaks
+        (_VERDICT_LABEL, _REFUSAL.pattern + _ENDS),  # Final verdict - REJECT, it leaks
+        (_TICKED_BOX, _REFUSAL.pattern + _ENDS),  # - [x] Request changes: it leaks
+    )
+]
+_UNDER_A_LABEL = [re.compile(rf"(?P<signs>{_UNQUOTED}){_REFUSAL.pattern}{_ENDS}")]
 _JSON_VERDICT = re.compile(rf'"{_WORD}"[ \t]*:[ \t]*(?="([^"]*)")')  # its value may be the name of the next
 _TELLING_WORDS = (_WORD, "DECISION", "RECOMMENDATION", "CHANGES", "[X]")  # no line says anything without one
 
-_LABEL_ALONE = re.compile(rf"{_LABEL}{_WORD}{_NO_QUOTE_MARK}")
+_LABEL_ALONE = re.compile(rf"{_LABEL}{_WORD}{_UNQUOTED}")
 _NEXT = re.compile(r"[ \t\r\n]*([^\r\n]*)")
 _DATED = re.compile(rf"{_SIGN}*(?:PREVIOUS|PRIOR|EARLIER|FORMER)(?!{_ALNUM})")
 _ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])|(?<!{_ALNUM})[0-9A-F]{{8,64}}(?={_SIGN}*\Z)")
@@ -495,18 +487,11 @@ def _items_as_signs(line: str) -> str:
     return _ITEM.sub("x", line)
 
 
-def _refuses(line: str, kinds: Sequence[_Kind]) -> bool:
+def _refuses(line: str, kinds: Sequence[Pattern[str]]) -> bool:
     """Whether a loose line is of one of the kinds, not dated and with no empty box before the refusal, or is JSON."""
-    for before, refusal in kinds:
-        lead = before.match(line)
-        if lead and refusal.match(line, lead.end()) and _chosen(lead["signs"]) and not _DATED.match(line):
-            return True
-    return any(map(_REFUSAL.fullmatch, _JSON_VERDICT.findall(line)))
-
-
-def _chosen(signs: str) -> bool:
-    """Whether no box stands in the signs before a refusal, or the last of them is ticked."""
-    return signs.rfind("[ ]") <= signs.rfind("[x]")
+    signs = [found["signs"] for found in (kind.match(line) for kind in kinds) if found]
+    chosen = any(before.rfind("[ ]") <= before.rfind("[x]") for before in signs)
+    return (chosen and not _DATED.match(line)) or any(map(_REFUSAL.fullmatch, _JSON_VERDICT.findall(line)))
 
 
 _OLD_STYLE = {
