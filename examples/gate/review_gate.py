@@ -271,12 +271,13 @@ def gate(options: argparse.Namespace) -> Tuple[int, List[str]]:
         return USAGE_ERROR, lines_of(text)
     check_folders(options)
     reviews = [ask(command, place, job) for place, command in enumerate(options.reviewers, 1)]
+    result = decided(reviews, job)
     try:
-        write_summary(options, as_markdown(decided(reviews, job)))
+        write_summary(options, as_markdown(result))
     except CannotRead as error:
         say(PROGRAM, error)
         job.unwritten.append(options.summary)
-    result = decided(reviews, job)
+        result = decided(reviews, job)
     return result.code, [as_json(result)] if options.json else as_text(result)
 
 
