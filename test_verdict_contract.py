@@ -1650,7 +1650,7 @@ def states(text: str, verdict: Sequence[str]) -> bool:
 # --- Reports to read ------------------------------------------------------------------------------
 #
 # The one generator: all short reports out of LINES, and random ones out of everything below, with damage. It serves
-# the statements here, .ci/model.py and .ci/fuzz.py. The same seed gives the same reports.
+# the statements here and .ci/fuzz.py. The same seed gives the same reports.
 
 # fmt: off
 LINES = (

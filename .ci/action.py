@@ -1,4 +1,4 @@
-"""Run action.yml in workflows, lint every workflow, push through the pre-commit hook; exit 0 if all is as it should be.
+"""Run action.yml in workflows, and push through the pre-commit hook; exit 0 if all is as it should be.
 
   .ci/tools/bin/python .ci/action.py [PYTHON ...]    each PYTHON is a path; the action is also run with those
 
@@ -16,13 +16,19 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
 
-HERE = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import test_verdict_contract as testing
+import verdict_contract
+
+HERE = testing.HERE
 TOOLS = Path(sys.executable).parent
-VERSION = re.search(r'__version__ = "(.*)"', (HERE / "verdict_contract.py").read_text(encoding="utf-8"))
-CONSUMED = f"OWNER/verdict-contract@v{VERSION[1] if VERSION else None}"  # as the README says
+CONSUMED = f"OWNER/verdict-contract@v{verdict_contract.__version__}"  # as the README says
 Json = Dict[str, Any]
+AT_ONCE = 3  # parts of all this
+JOBS = 6  # of a workflow, at once: most of their time is waiting
 
 # --- The cases ------------------------------------------------------------------------------------
 
@@ -161,17 +167,15 @@ def job(case: Case, uses: str) -> Json:
     """A job that runs the action, then a step that stands for the merge, and shows what later steps see."""
     gate = {"id": "gate", "uses": uses, "with": case.inputs}
     condition = "steps.gate.outputs.verdict == 'APPROVE'" if case.proceed else "success()"
+    prepare = f'[ ! -e {case.path}/make ] || . {case.path}/make; echo "$GITHUB_WORKSPACE/{case.path}" >>"$GITHUB_PATH"'
     shown = '[ -e owned ] || printf "%s" "$GATE"'
     steps: List[Json] = [
         {"uses": "actions/checkout@v4.2.2"},
-        {"run": f"[ ! -e {case.path}/make ] || . {case.path}/make"},
-        {"run": f'echo "$GITHUB_WORKSPACE/{case.path}" >>"$GITHUB_PATH"'},
+        *([{"run": prepare}] if case.path else []),
         {**gate, "continue-on-error": True} if case.proceed else gate,
         {"id": "merge", "if": condition, "run": "true"},
         {"id": "after", "if": "always()", "env": {"GATE": "${{ toJSON(steps.gate) }}"}, "run": shown},
     ]
-    if not case.path:
-        del steps[1:3]
     here = "${{ github.workspace }}"
     variables = {"PYTHONPATH": f"{here}/shadow", "BASH_ENV": f"{here}/wait"}
     return {"runs-on": "ubuntu-latest", "env": variables, "defaults": {"run": {"shell": "bash"}}, "steps": steps}
@@ -193,16 +197,15 @@ def expected(case: Case) -> Seen:
     """What the documents promise for a case."""
     outcome = "success" if case.code == 0 else "failure"
     ended = "success" if case.proceed else outcome
-    names = ("verdict", "exit-code", "rule", "line")
-    values = dict(zip(names, (case.verdict, str(case.code), *case.decided)))
+    values = {"verdict": case.verdict, "exit-code": str(case.code), **dict(zip(("rule", "line"), case.decided))}
     return Seen(
-        ended,
-        case.code == 0,
-        [f"exit status {case.code}"] if case.code else [],
-        {"outcome": outcome, "conclusion": ended, "outputs": values},
-        [f"{'notice' if t.rule == 'approved' else 'error'} {t.report}:{t.line}" for t in case.told],
-        [told._replace(report=re.sub(r"\A::", r":\\x3a", told.report)) for told in case.told if told.report],
-        False,
+        job=ended,
+        merged=case.code == 0,
+        statuses=[f"exit status {case.code}"] if case.code else [],
+        later={"outcome": outcome, "conclusion": ended, "outputs": values},
+        annotations=[f"{'notice' if t.rule == 'approved' else 'error'} {t.report}:{t.line}" for t in case.told],
+        rows=[told._replace(report=re.sub(r"\A::", r":\\x3a", told.report)) for told in case.told if told.report],
+        leaked=False,
     )
 
 
@@ -241,43 +244,27 @@ def differences(cases: Sequence[Case], jobs: Dict[str, List[Json]]) -> Dict[str,
     """For each case, in what its job is not as it should be."""
     result: Dict[str, List[str]] = {}
     for case in cases:
-        wanted, got = expected(case), seen(jobs.get(case.name, []))
-        pairs = zip(Seen._fields, wanted, got)
-        result[case.name] = [f"{what}: {g!r}, not {w!r}" for what, w, g in pairs if w != g]
+        fields = zip(Seen._fields, expected(case), seen(jobs.get(case.name, [])))
+        result[case.name] = [f"{what}: {got!r}, not {wanted!r}" for what, wanted, got in fields if wanted != got]
     return result
 
 
 # --- Running --------------------------------------------------------------------------------------
 
 
-def clean(home: Path) -> Dict[str, str]:
-    """An environment with nothing of this one in it but where git, bash and Python are."""
-    return {
-        "HOME": str(home),
-        "PATH": os.pathsep.join([str(TOOLS), "/usr/local/bin", "/usr/bin", "/bin"]),
-        "PRE_COMMIT_HOME": str(home / "pre-commit"),
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org",
-        "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org",
-    }  # fmt: skip
-
-
-def call(home: Path, folder: Path, *command: object) -> "subprocess.CompletedProcess[str]":
-    """Run a command in the clean environment; what it prints comes together."""
-    return subprocess.run(
-        [str(word) for word in command],
-        check=False,
-        cwd=folder,
-        env=clean(home),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        timeout=200,
+def call(folder: Path, *command: object) -> "subprocess.CompletedProcess[str]":
+    """Run a command in an environment with little of this one in it; what it prints comes together."""
+    path = os.pathsep.join([str(TOOLS), "/usr/local/bin", "/usr/bin", "/bin"])
+    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    # act and pre-commit keep what they cache in folders of the home.
+    env = testing.clean_environment(PATH=path, HOME=str(folder.parent), **names)
+    ran = testing.process(
+        *map(str, command), cwd=folder, env=env, stderr=subprocess.STDOUT, encoding="utf-8", timeout=200
     )
+    return cast("subprocess.CompletedProcess[str]", ran)
 
 
-def repository(home: Path, folder: Path, files: Dict[str, bytes]) -> Path:
+def repository(folder: Path, files: Dict[str, bytes]) -> Path:
     """Make a repository of the files, and commit them."""
     for name, content in files.items():
         path = folder / name
@@ -285,10 +272,16 @@ def repository(home: Path, folder: Path, files: Dict[str, bytes]) -> Path:
         path.write_bytes(content)
         path.chmod(0o755 if content.startswith(b"#!") else 0o644)
     for words in (["init", "-q", "-b", "main"], ["add", "-A", "-f"], ["commit", "-q", "-m", "All"]):
-        done = call(home, folder, "git", *words)
-        if done.returncode:
-            raise SystemExit(f"git {words[0]}: {done.stdout}")
+        done(folder, "git", *words)
     return folder
+
+
+def done(folder: Path, *command: object) -> str:
+    """What a command prints. Ends the program where it fails."""
+    ran = call(folder, *command)
+    if ran.returncode:
+        raise SystemExit(f"{command}: {ran.stdout}")
+    return ran.stdout
 
 
 def project() -> Dict[str, bytes]:
@@ -299,7 +292,7 @@ def project() -> Dict[str, bytes]:
     return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
 
 
-def act(home: Path, folder: Path, workflow: Path, consumed: Dict[str, Path]) -> Dict[str, List[Json]]:
+def act(folder: Path, workflow: Path, consumed: Dict[str, Path]) -> Dict[str, List[Json]]:
     """Run a workflow. Returns act's events for each job, by its id; of a matrix, by its name.
 
     act exits with 0 where it skips a job, so nothing is made of its status.
@@ -307,8 +300,8 @@ def act(home: Path, folder: Path, workflow: Path, consumed: Dict[str, Path]) -> 
     runners = [f"{os_}-latest=-self-hosted" for os_ in ("ubuntu", "macos", "windows")]
     words = [word for runner in runners for word in ("-P", runner)]
     words += [word for uses, path in consumed.items() for word in ("--local-repository", f"{uses}={path}")]
-    words += ["--pull=false", "--container-daemon-socket", "-", "--no-cache-server", "--json"]
-    ran = call(home, folder, TOOLS / "act", "push", "-W", workflow, *words)
+    words += f"--pull=false --container-daemon-socket - --no-cache-server --json --concurrent-jobs={JOBS}".split()
+    ran = call(folder, TOOLS / "act", "push", "-W", workflow, *words)
     jobs: Dict[str, List[Json]] = {}
     for line in ran.stdout.splitlines():
         event = json.loads(line) if line.startswith("{") else {}
@@ -338,52 +331,43 @@ class Bench(NamedTuple):
     files: Dict[str, bytes]
     cases: Tuple[Case, ...]
 
+    @property
+    def action(self) -> Dict[str, bytes]:
+        """All that the action is made of."""
+        return {name: self.project[name] for name in ("action.yml", "verdict_check.py", "verdict_contract.py")}
+
 
 def cases(bench: Bench) -> List[str]:
     """All cases with the action as one of another repository, and some with it beside the reports or in a folder."""
-    troubles = []
-    copied = "./a copy, für uns"
-    copy = {f"{copied[2:]}/{name}": content for name, content in bench.project.items()}
-    source = repository(bench.home, bench.home / "action", bench.project)
-    for uses, files, chosen in (
-        (CONSUMED, bench.files, bench.cases),
-        ("./", {**bench.files, **bench.project}, bench.cases[:4]),
-        (copied, {**bench.files, **copy}, bench.cases[:4]),
-    ):
-        folder = repository(bench.home, bench.home / f"of-{len(files)}-files", files)
+    troubles, copied = [], "./a copy, für uns"
+    source = repository(bench.home / "action", bench.action)
+    for uses, chosen in ((CONSUMED, bench.cases), ("./", bench.cases[:4]), (copied, bench.cases[:4])):
+        own = {} if uses == CONSUMED else {str(Path(uses, name)): text for name, text in bench.action.items()}
+        folder = repository(bench.home / f"of-{uses.count('/')}-{len(uses)}", {**bench.files, **own})
         path = workflow(folder, {case.name: job(case, uses) for case in chosen})
-        found = differences(chosen, act(bench.home, folder, path, {CONSUMED: source}))
+        found = differences(chosen, act(folder, path, {CONSUMED: source}))
         troubles += [f"{uses} {case}: {what}" for case, whats in found.items() for what in whats]
         print(f"uses: {uses}: {sum(not whats for whats in found.values())} of {len(found)} cases")
     return troubles
 
 
-class Control(NamedTuple):
-    """A fault in action.yml that one of the cases has to notice."""
-
-    what: str
-    case: str
-    old: str
-    new: str
-
-
-CONTROLS = (
-    Control("the exit code is swallowed", "block", 'exit "$1"', "exit 0"),
-    Control("every failure is the same", "block", 'exit "$1"', '[ "$1" -eq 0 ] || exit 1'),
-    Control("the report is part of the script", "hostile", '"$VERDICT_REPORT"', '"${{ inputs.report }}"'),
-    Control("the diff is part of the script", "diff-missing", '=$VERDICT_DIFF"', '=${{ inputs.diff }}"'),
-    Control("no end of options", "hostile", ' -- "${paths[@]}"', ' "${paths[@]}"'),
-    Control("paths are patterns", "no-pattern", '-- "${paths[@]}"', "-- ${paths[*]}"),
-    Control("a missing report is left out", "panel-missing", '[ -z "$path" ]', '[ ! -e "$path" ]'),
-    Control("standard input is a report", "hostile", "|| path=./-", "|| true"),
-    Control("the token is left out", "token-missing", "${VERDICT_TOKEN:+", "${NONE:+"),
-    Control("the diff is left out", "diff-empty", "${VERDICT_DIFF:+", "${NONE:+"),
-    Control("any Python will do", "python-stubs", '[ "$answer" = True ]', "true"),
-    Control("Python looks around", "block", "-I -S -B", "-S -B"),
-    Control("Python runs site", "environment-in-the-tree", "-I -S -B", "-I -B"),
-    Control("no summary, no annotation", "approve", "--github ", ""),
-    Control("the report is shown", "block", "status=0\n", 'status=0; cat "${paths[0]}"\n'),
-    Control("a command that does nothing", "approve", '"$GITHUB_ACTION_PATH/verdict_check.py"', "/dev/null"),
+CONTROLS = (  # faults in action.yml, each with the case that has to notice it
+    ("the exit code is swallowed", "block", 'exit "$1"', "exit 0"),
+    ("every failure is the same", "block", 'exit "$1"', '[ "$1" -eq 0 ] || exit 1'),
+    ("the report is part of the script", "hostile", '"$VERDICT_REPORT"', '"${{ inputs.report }}"'),
+    ("the diff is part of the script", "diff-missing", '=$VERDICT_DIFF"', '=${{ inputs.diff }}"'),
+    ("no end of options", "hostile", ' -- "${paths[@]}"', ' "${paths[@]}"'),
+    ("paths are patterns", "no-pattern", '-- "${paths[@]}"', "-- ${paths[*]}"),
+    ("a missing report is left out", "panel-missing", '[ -z "$path" ]', '[ ! -e "$path" ]'),
+    ("standard input is a report", "hostile", "|| path=./-", "|| true"),
+    ("the token is left out", "token-missing", "${VERDICT_TOKEN:+", "${NONE:+"),
+    ("the diff is left out", "diff-empty", "${VERDICT_DIFF:+", "${NONE:+"),
+    ("any Python will do", "python-stubs", '[ "$answer" = True ]', "true"),
+    ("Python looks around", "block", "-I -S -B", "-S -B"),
+    ("Python runs site", "environment-in-the-tree", "-I -S -B", "-I -B"),
+    ("no summary, no annotation", "approve", "--github ", ""),
+    ("the report is shown", "block", "status=0\n", 'status=0; cat "${paths[0]}"\n'),
+    ("a command that does nothing", "approve", '"$GITHUB_ACTION_PATH/verdict_check.py"', "/dev/null"),
 )
 
 
@@ -392,20 +376,30 @@ def controls(bench: Bench) -> List[str]:
     known = {case.name: case for case in CASES}
     jobs, own, sources = {}, [], {}
     action = bench.project["action.yml"].decode()
-    for number, control in enumerate(CONTROLS):
-        if action.count(control.old) != 1:
-            return [f"{control.what}: not once in action.yml: {control.old}"]
+    for number, (what, case, old, new) in enumerate(CONTROLS):
+        if action.count(old) != 1:
+            return [f"{what}: not once in action.yml: {old}"]
         name = f"control-{number}"
-        changed = action.replace(control.old, control.new).encode()
-        sources[f"OWNER/{name}@v1"] = repository(
-            bench.home, bench.home / name, {**bench.project, "action.yml": changed}
-        )
-        own.append(known[control.case]._replace(name=name))
+        faulty = {**bench.action, "action.yml": action.replace(old, new).encode()}
+        sources[f"OWNER/{name}@v1"] = repository(bench.home / name, faulty)
+        own.append(known[case]._replace(name=name))
         jobs[name] = job(own[-1], f"OWNER/{name}@v1")
-    folder = repository(bench.home, bench.home / "controls", bench.files)
-    found = list(differences(own, act(bench.home, folder, workflow(folder, jobs), sources)).values())
+    folder = repository(bench.home / "controls", bench.files)
+    found = list(differences(own, act(folder, workflow(folder, jobs), sources)).values())
     print(f"{sum(map(bool, found))} of {len(CONTROLS)} faults noticed")
-    return [f"not noticed: {control.what}" for control, whats in zip(CONTROLS, found) if not whats]
+    return [f"not noticed: {what}" for (what, *_), whats in zip(CONTROLS, found) if not whats]
+
+
+ASKED = f"""\
+on: push
+jobs:
+  a:
+    runs-on: ubuntu-latest
+    steps:
+    - uses: actions/checkout@v4.2.2
+    - id: ask
+      run: cp first.md second.md "$RUNNER_TEMP" && echo "token={TOKEN}" >>"$GITHUB_OUTPUT"
+"""
 
 
 def documented(bench: Bench) -> List[str]:
@@ -413,58 +407,26 @@ def documented(bench: Bench) -> List[str]:
     lines = re.findall(r"(?ms)^```yaml\n(- uses: OWNER/.*?)^```$", bench.project["README.md"].decode())
     if len(lines) != 1:
         return [f"README.md: {len(lines)} blocks that use the action, not 1"]
-    text = "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n    - uses: actions/checkout@v4.2.2\n"
-    text += re.sub("(?m)^", "    ", lines[0]).rstrip() + "\n"
     path, troubles = ".github/workflows/readme.yml", []
-    source = repository(bench.home, bench.home / "action", bench.project)
-    for first, result in (("approve.md", "success"), ("block.md", "failure")):
-        files = {"first.md": FILES[first], "second.md": FILES["second.md"], path: text.encode()}
-        folder = repository(bench.home, bench.home / f"readme-{result}", files)
-        events = act(bench.home, folder, folder / path, {CONSUMED: source})["a"]
-        print(f"README.md, {first}: {seen(events).job}")
-        if seen(events).job != result:
-            troubles.append(f"README.md, {first}: {seen(events).job}, not {result}")
+    source = repository(bench.home / "action", bench.action)
+    for first, result in (("token.md", "success"), ("block.md", "failure")):
+        workflow = ASKED + re.sub("(?m)^", "    ", lines[0]).rstrip() + "\n"
+        files = {"first.md": FILES[first], "second.md": FILES["token.md"], path: workflow.encode()}
+        folder = repository(bench.home / f"readme-{result}", files)
+        ended = seen(act(folder, folder / path, {CONSUMED: source})["a"]).job
+        print(f"README.md, {first}: {ended}")
+        troubles += [] if ended == result else [f"README.md, {first}: {ended}, not {result}"]
     return troubles
 
 
 def own_gate(bench: Bench) -> List[str]:
     """The workflow in which this repository gates its sample reports."""
     path = ".github/workflows/gate.yml"
-    folder = repository(bench.home, bench.home / "gate", bench.project)
-    jobs = act(bench.home, folder, folder / path, {})
+    folder = repository(bench.home / "gate", bench.project)
+    jobs = act(folder, folder / path, {})
     ended = {name: [e["jobResult"] for e in events if "jobResult" in e] for name, events in jobs.items()}
     print(f"gate.yml: {len(ended)} jobs")
     return [] if list(ended.values()) == [["success"]] * 3 else [f"{path}: {ended}"]
-
-
-def linters(bench: Bench) -> List[str]:
-    """What each linter finds in the files here, and each finding that is ignored without its name and a reason."""
-    folder = repository(bench.home, bench.home / "lint", bench.project)
-    every = sorted(n for n in bench.project if re.match(r"(\.github|examples)/(workflows|basic)/[^/]+\.ya?ml$", n))
-    gitlab = [name for name in every if "gitlab" in name]
-    workflows = [name for name in every if name not in gitlab]
-    schema = ["check-jsonschema", "--builtin-schema"]
-    troubles = []
-    for words in (
-        # Without its rules for security: those are zizmor's, which has a list of what is ignored and why.
-        ["jactionlint", "--profile", "correctness", *workflows, "action.yml"],
-        ["zizmor", "--quiet", "--offline", "--strict-collection", *workflows, "action.yml"],
-        [*schema, "vendor.github-workflows", *workflows],
-        [*schema, "vendor.github-actions", "action.yml"],
-        [*schema, "vendor.gitlab-ci", *gitlab],
-        ["pre-commit", "validate-manifest", ".pre-commit-hooks.yaml"],
-    ):
-        ran = call(bench.home, folder, TOOLS / words[0], *words[1:])
-        troubles += [f"{words[0]}:\n{ran.stdout}"] if ran.returncode else []
-        print(f"{' '.join(words[:3])} ...: {'failed' if ran.returncode else 'ok'}")
-    for name in workflows:
-        ignoring = re.findall(r"(.*)\n(.*zizmor: ignore.*)", bench.project[name].decode())
-        troubles += [
-            f"{name}: {line.strip()}: without its name and a reason"
-            for above, line in ignoring
-            if not re.search(r"ignore\[[a-z-]+\]" if "# " in above else r"ignore\[[a-z-]+\] +\S", line)
-        ]
-    return troubles
 
 
 # --- The hook -------------------------------------------------------------------------------------
@@ -472,10 +434,9 @@ def linters(bench: Bench) -> List[str]:
 
 def hook(bench: Bench) -> List[str]:
     """Pushes through the hook as a user of pre-commit installs it, on a stored review of what is pushed."""
-    home, remote = bench.home, bench.home / "remote.git"
-    source = repository(home, home / "hooks", bench.project)
-    work = repository(home, home / "work", {"a.txt": b"1\n"})
-    revision = call(home, source, "git", "rev-parse", "HEAD").stdout.strip()
+    source, remote = repository(bench.home / "hooks", bench.project), bench.home / "remote.git"
+    work = repository(bench.home / "work", {"a.txt": b"1\n"})
+    revision = done(source, "git", "rev-parse", "HEAD").strip()
     config = {"repos": [{"repo": str(source), "rev": revision, "hooks": [{"id": "verdict-pre-push"}]}]}
     (work / ".pre-commit-config.yaml").write_text(json.dumps(config, ensure_ascii=False), encoding="utf-8")
     (work / ".git" / "info" / "exclude").write_text("/review.md\n/the.diff\n", encoding="utf-8")
@@ -488,11 +449,9 @@ def hook(bench: Bench) -> List[str]:
         [TOOLS / "pre-commit", "install", "-t", "pre-push"],
         ["git", "config", "verdict.report", "review.md"],
     ):
-        done = call(home, work, *words)
-        if done.returncode:
-            return [f"{words}: {done.stdout}"]
+        done(work, *words)
     diff = work / "the.diff"
-    before, after = (call(home, work, "git", "rev-parse", name).stdout for name in ("HEAD~1", "HEAD"))
+    before, after = (done(work, "git", "rev-parse", name) for name in ("HEAD~1", "HEAD"))
     troubles = []
     for name, options, report, reached in (
         ("no review", [], b"", before),
@@ -503,9 +462,9 @@ def hook(bench: Bench) -> List[str]:
         if diff.exists():
             token = hashlib.sha256(diff.read_bytes() + report).hexdigest()[:16]
             (work / "review.md").write_text(f"Fine.\n\n===VERDICT=== APPROVE {token}\n", encoding="utf-8")
-        pushed = call(home, work, "git", *options, "push", "-q", "origin", "main")
+        pushed = call(work, "git", *options, "push", "-q", "origin", "main")
         blocked = pushed.returncode != 0 and "verdict pre-push: blocked: " in pushed.stdout
-        there = call(home, remote, "git", "rev-parse", "main").stdout
+        there = done(remote, "git", "rev-parse", "main")
         print(f"pre-commit, {name}: {'blocked' if blocked else 'passed'}")
         if there != reached or blocked != (reached == before):
             troubles.append(f"pre-commit, {name}: status {pushed.returncode}\n{pushed.stdout}")
@@ -515,12 +474,9 @@ def hook(bench: Bench) -> List[str]:
 def main(pythons: Sequence[str]) -> int:
     """Run all of it; what is wrong is printed at the end. Returns the exit status."""
     others = [with_python(path) for path in pythons]
-    files = dict(FILES)
-    for _, more in others:
-        files.update(more)
-    chosen = (*CASES, *(case for case, _ in others))
-    troubles = []
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(3) as pool:
+    files = {name: content for more in (FILES, *(more for _, more in others)) for name, content in more.items()}
+    chosen, troubles = (*CASES, *(case for case, _ in others)), []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
 
         def run(check: Callable[[Bench], List[str]]) -> List[str]:
             home = Path(
@@ -529,7 +485,7 @@ def main(pythons: Sequence[str]) -> int:
             home.mkdir()
             return check(Bench(home, project(), files, chosen))
 
-        for found in pool.map(run, (cases, controls, documented, own_gate, linters, hook)):
+        for found in pool.map(run, (cases, controls, documented, own_gate, hook)):
             print(*[f"FAILED {trouble}" for trouble in found], sep="\n", end="\n" if found else "")
             troubles += found
     print(f"not run: {(__doc__ or '').split('cannot show:')[1].strip()}")

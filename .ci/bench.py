@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple
+from operator import truediv
+from pathlib import Path
+from typing import Callable, Iterator, List, NamedTuple, Optional
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
@@ -30,31 +32,23 @@ Action = Callable[[], object]
 Figure = Callable[[float, float], float]
 
 
-class Bound(NamedTuple):
-    """What a ratio must be: at least the limit, or at most."""
-
-    least: bool
-    limit: float
-
-    def holds(self, figure: float) -> bool:
-        """Whether the figure keeps the bound."""
-        return figure >= self.limit if self.least else figure <= self.limit
-
-    def __str__(self) -> str:
-        """The bound as the table shows it."""
-        return f"at {'least' if self.least else 'most'} {self.limit:g}"
-
-
 class Row(NamedTuple):
-    """A line of the table; without a bound it is there to be looked at."""
+    """A line of the table, with what the ratio must be at least and at most."""
 
     what: str
     figure: float
-    bound: Optional[Bound] = None
+    least: float = 0
+    most: float = math.inf
 
     def over(self) -> bool:
         """Whether a bound is missed."""
-        return self.bound is not None and not self.bound.holds(self.figure)
+        return not self.least <= self.figure <= self.most
+
+    def __str__(self) -> str:
+        """The row as it is printed; without a bound it is there to be looked at."""
+        bound = f"at least {self.least:g}" if self.least else f"at most {self.most:g}" if self.most < math.inf else ""
+        result = "over" if self.over() else "ok" if bound else ""
+        return f"{self.figure:>6.2f}  {bound:<12}  {result:<4}  {self.what}"
 
 
 # --- Timing ---------------------------------------------------------------------------------------
@@ -73,14 +67,15 @@ def spent() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def compare(ours: Action, other: Action, figure: Figure, bound: Optional[Bound] = None, runs: int = ENOUGH) -> float:
+def compare(what: str, ours: Action, other: Action, runs: int, figure: Figure = truediv, **bound: float) -> Row:
     """The figure of the least seconds of each side, timed in turn: what slows the machine slows both."""
-    best = (math.inf, math.inf)
+    best, row = (math.inf, math.inf), Row(what, math.nan, **bound)
     for run in range(runs * PATIENCE):
         best = (min(best[0], seconds(ours)), min(best[1], seconds(other)))
-        if run + 1 >= runs and (bound is None or bound.holds(figure(*best))):
+        row = row._replace(figure=figure(*best))
+        if run + 1 >= runs and not row.over():
             break
-    return figure(*best)
+    return row
 
 
 # --- Throughput -----------------------------------------------------------------------------------
@@ -133,24 +128,23 @@ def throughput(length: int) -> Iterator[Row]:
     """The contract against the plain way; above 1 it is faster."""
     bytes(31 << 20)  # once so much was freed, the C library gives less back: no run pays for fresh pages
     kinds = (
-        ("ASCII prose", PROSE, length, 1, Bound(True, 2)),
-        ("a fenced block every ten paragraphs", PROSE * 10 + CODE, length, 1, Bound(True, 1)),
-        ("a reply of 4 KB", FINDINGS * 6 + CODE, 4096, 100, Bound(True, 0.4)),
-        ("prose with some non-ASCII", PROSE * 3 + ACCENTED, length, 1, Bound(True, 0.3)),
-        ("German prose", GERMAN, length // 4, 1, None),
-        ("Chinese prose", CHINESE, length // 4, 1, None),
+        ("ASCII prose", PROSE, length, 1, 2),
+        ("a fenced block every ten paragraphs", PROSE * 10 + CODE, length, 1, 1),
+        ("a reply of 4 KB", FINDINGS * 6 + CODE, 4096, 100, 0.4),
+        ("prose with some non-ASCII", PROSE * 3 + ACCENTED, length, 1, 0.3),
+        ("German prose", GERMAN, length // 4, 1, 0),
+        ("Chinese prose", CHINESE, length // 4, 1, 0),
     )
-    for name, lines, size, times, bound in kinds:
+    for name, lines, size, times, least in kinds:
         report = report_of(lines, size)
         if not read_verdict(report).verdict == plain_way(report) == "APPROVE":
             raise AssertionError(f"{name}: the two do not agree on what to time")
         ours, other = (repeated(action, report, times) for action in (read_verdict, plain_way))
-        yield Row(f"speed against a loop over lines: {name}", compare(ours, other, lambda a, b: b / a, bound), bound)
+        yield compare(f"speed against a loop over lines: {name}", other, ours, ENOUGH, least=least)
 
 
 # --- Growth ---------------------------------------------------------------------------------------
 
-FLAT = Bound(False, 3)  # time per character at a larger size, as a multiple of that at the smallest
 # fmt: off
 UNITS = (
     *(shape for shapes in HUGE.values() for shape in shapes), "==VERDICT==", "==VERDICT==\n", "VERDICT ", "\n",
@@ -173,45 +167,28 @@ AROUND = (
 
 
 def growth(length: int) -> Iterator[Row]:
-    """How the time per character grows over three sizes: one row for ordinary prose, one for each hostile unit."""
-    sizes = [length >> shift for shift in (6, 3, 0)]
+    """How the time per character grows with the report: one row for ordinary prose, one for each hostile unit."""
     for name, unit in [("prose", "\n".join(PROSE)), *((ascii(unit), unit) for unit in UNITS)]:
-        figure, frame = max((grown(unit, frame, sizes), frame) for frame in AROUND)
-        yield Row(f"growth: {name}, worst between {frame[0]!a} and {frame[1]!a}", figure, FLAT)
+        yield max((grown(name, unit, *frame, length) for frame in AROUND), key=lambda row: row.figure)
 
 
-def grown(unit: str, frame: Tuple[str, str], sizes: List[int]) -> float:
-    """The worst growth of the unit within the frame; larger sizes are left out once one is over."""
-    small, *larger = [frame[0] + unit * (size // len(unit)) + frame[1] for size in sizes]
-    worst = 0.0
-    for large in larger:
-        worst = max(worst, growth_between(small, large))
-        if not FLAT.holds(worst):
-            break
-    return worst
-
-
-def growth_between(small: str, large: str) -> float:
-    """Time per character of the large report as a multiple of that of the small one."""
-    scale = len(small) / len(large)
-    return compare(lambda: read_verdict(large), lambda: read_verdict(small), lambda a, b: a / b * scale, FLAT, runs=2)
+def grown(name: str, unit: str, before: str, behind: str, length: int) -> Row:
+    """Time per character of a large report of the unit as a multiple of that of a small one."""
+    small, large = (before + unit * (size // len(unit)) + behind for size in (length >> 6, length))
+    what, scale = f"growth: {name}, worst between {before!a} and {behind!a}", len(small) / len(large)
+    return compare(
+        what, lambda: read_verdict(large), lambda: read_verdict(small), 1, lambda a, b: a / b * scale, most=3
+    )
 
 
 # --- The command ----------------------------------------------------------------------------------
 
 START = 0.050  # seconds: the parser is compiled from its source at each start, so that no .pyc is taken
-MEMORY = Bound(False, 6)
 PEAK = """\
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
 """
-
-
-def write(path: str, text: str) -> None:
-    """The text as a UTF-8 file."""
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
 
 
 def running(command: List[str]) -> Action:
@@ -222,11 +199,10 @@ def running(command: List[str]) -> Action:
 def start_up(folder: str, runs: int) -> Iterator[Row]:
     """The command on a small report against the bare interpreter, both started the same way."""
     path = os.path.join(folder, "small.md")
-    write(path, report_of(PROSE, 4096))
+    Path(path).write_text(report_of(PROSE, 4096), encoding="utf-8")
     sides = running([sys.executable, CHECK, path]), running([sys.executable, "-c", "pass"])
-    bound = Bound(False, 1)
-    extra = compare(*sides, lambda a, b: (a - b) / START, bound, runs)
-    yield Row(f"start-up: what the command adds to the bare interpreter, over {START * 1000:g} ms", extra, bound)
+    what = f"start-up: what the command adds to the bare interpreter, over {START * 1000:g} ms"
+    yield compare(what, *sides, runs, lambda a, b: (a - b) / START, most=1)
 
 
 def peak(*command: str) -> int:
@@ -238,7 +214,7 @@ def peak(*command: str) -> int:
 def memory(folder: str, length: int) -> Iterator[Row]:
     """The command's peak beyond that on an empty report, as a multiple of the report as Python holds it."""
     empty, path = os.path.join(folder, "empty.md"), os.path.join(folder, "large.md")
-    write(empty, "")
+    Path(empty).write_text("", encoding="utf-8")
     kinds = (
         ("ASCII prose", PROSE),
         ("German prose", GERMAN),
@@ -246,15 +222,14 @@ def memory(folder: str, length: int) -> Iterator[Row]:
     )
     for name, lines in kinds:
         report = report_of(lines, length)
-        write(path, report)
-        size = sys.getsizeof(report)
-        yield Row(f"memory over the report's size: {name}", (peak(CHECK, path) - peak(CHECK, empty)) / size, MEMORY)
+        Path(path).write_text(report, encoding="utf-8")
+        figure = (peak(CHECK, path) - peak(CHECK, empty)) / sys.getsizeof(report)
+        yield Row(f"memory over the report's size: {name}", figure, most=6)
 
 
 # --- The ledger -----------------------------------------------------------------------------------
 
 RUNS, FEWER, FEW, EACH = 2000, 500, 200, 25  # runs of so many findings
-LEDGER_TIME, LEDGER_GROWTH, LEDGER_MEMORY = Bound(False, 3), Bound(False, RUNS / FEWER), Bound(False, 1.1)
 # Written as the command writes it, but for reading the log anew before each run; with a pool larger than EACH, what one
 # run leaves out is resolved, and comes back later.
 RECORD = """\
@@ -323,12 +298,11 @@ def ledger_rows(root: str, what: str, runs: int) -> Iterator[Row]:
     """The rows of one ledger."""
     gate, fewer, few = judging(root), judging(cut(root, FEWER)), cut(root, FEW)
     loads = running([sys.executable, "-I", "-S", "-c", LOADS, os.path.join(root, "runs.jsonl")])
-    figure = compare(gate, loads, lambda a, b: a / b, LEDGER_TIME, runs)
-    yield Row(f"ledger: gate over json.loads, {what}", figure, LEDGER_TIME)
-    figure = compare(gate, fewer, lambda a, b: a / b, LEDGER_GROWTH, runs)
-    yield Row(f"ledger: gate's time over that on the first {FEWER}, {what}", figure, LEDGER_GROWTH)
+    yield compare(f"ledger: gate over json.loads, {what}", gate, loads, runs, most=3)
+    growth = f"ledger: gate's time over that on the first {FEWER}, {what}"
+    yield compare(growth, gate, fewer, runs, most=RUNS / FEWER)
     figure = peak(*gating(root)) / peak(*gating(few))
-    yield Row(f"ledger: gate's memory over that on the first {FEW}, {what}", figure, LEDGER_MEMORY)
+    yield Row(f"ledger: gate's memory over that on the first {FEW}, {what}", figure, most=1.1)
 
 
 # --- The table ------------------------------------------------------------------------------------
@@ -350,8 +324,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="shorter texts and fewer runs")
     over = 0
     for row in rows(parser.parse_args().quick):
-        result = "over" if row.over() else "ok" if row.bound else ""
-        print(f"{row.figure:>6.2f}  {row.bound or ''!s:<12}  {result:<4}  {row.what}", flush=True)
+        print(row, flush=True)
         over += row.over()
     print(f"{over} over their bound" if over else "every bound is kept")
     return 1 if over else 0

@@ -1,14 +1,16 @@
-"""Throw damaged texts at whatever reads text from a model, and check what must hold for every text.
+"""Throw texts at whatever reads text from a model, and check what must hold for every text.
 
     python3 .ci/fuzz.py [--seconds N | --all] [--target NAME] [--seed N]
 
-Targets: `report` (read_verdict: the statements of test_verdict_contract.py, the second reading among them), `bytes`
-(the command: decoding, exit status, output), `guard` (prompt_guard.py) and `message` (final_message.py). With atheris,
-libFuzzer keeps each text that reaches new code and damages it further; without it, a plain loop damages seeds alone,
-and the closing line says so. The seeds are the rows of the tests; half of all damage is done by the tests' generator.
+Targets: `model` (read_verdict against the second reading of test_verdict_contract.py, on all its short reports in turn
+and as many random ones, each without a token and with one), and with damage to the rows of the tests: `report`
+(read_verdict: the statements of the tests), `bytes` (the command: decoding, exit status, output), `guard`
+(prompt_guard.py) and `message` (final_message.py). With atheris, libFuzzer keeps each text that reaches new code and
+damages it further; without it, a plain loop damages seeds alone, and the closing line says so.
 
 What a clean run proves: none of the texts tried in this time broke any of that. What it cannot prove: anything about a
-text that was not tried. Exit 0 if nothing was found and something was tried, 1 otherwise, 2 for usage.
+text that was not tried, or what both readings get wrong in the same way. Exit 0 if nothing was found, and in each
+target something was tried (in `model`, approved without a token and with one), 1 otherwise, 2 for usage.
 """
 
 import argparse
@@ -27,7 +29,7 @@ import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "gate")]
@@ -45,9 +47,17 @@ Check = Callable[[bytes, random.Random], None]
 TOKEN = testing.T
 LONGEST = 4000  # bytes of a text
 SLOWEST = 20  # seconds for one text, on a busy machine
+APPROVING: Dict[Optional[str], int] = {None: 0, TOKEN: 0}  # reports, by the token that was asked for
+TRIED = "stat::number_of_executed_units: "  # as libFuzzer says it
 
 
 # --- What must hold -------------------------------------------------------------------------------
+
+
+def check_model(data: bytes, _: random.Random) -> None:
+    """The two readings agree, without a token and with one."""
+    for token in (None, TOKEN):
+        APPROVING[token] += testing.agreed(text_of(data), token).verdict == "APPROVE"
 
 
 def check_report(data: bytes, chance: random.Random) -> None:
@@ -149,7 +159,9 @@ def text_of(data: bytes) -> str:
         return data.decode("utf-8", "surrogateescape")
 
 
-TARGETS = {"report": check_report, "bytes": check_bytes, "guard": check_guard, "message": check_message}
+TARGETS = {
+    "model": check_model, "report": check_report, "bytes": check_bytes, "guard": check_guard, "message": check_message,
+}  # fmt: skip
 
 
 # --- Seeds and damage -----------------------------------------------------------------------------
@@ -188,35 +200,49 @@ def damaged(data: bytes, chance: random.Random, seeds: Sequence[bytes]) -> bytes
     return "\n".join(lines).encode("utf-8", "surrogatepass")[:LONGEST]
 
 
+def drifting(seeds: Sequence[bytes], chance: random.Random) -> Iterator[bytes]:
+    """The seeds, then each of them damaged a little more in each of eight rounds, without end."""
+    texts = list(seeds)
+    for turn, at in ((turn, at) for turn in itertools.count() for at in range(len(seeds))):
+        yield texts[at]
+        texts[at] = damaged(texts[at] if turn % 8 else seeds[at], chance, seeds)
+
+
+def generated(seed: int) -> Iterator[bytes]:
+    """All short reports of the tests' generator in turn, and as many random ones, without end."""
+    short = itertools.chain.from_iterable(map(testing.short_reports, itertools.count()))
+    for report in itertools.chain.from_iterable(zip(short, testing.random_reports(seed))):
+        yield report.encode("utf-8", "surrogatepass")
+
+
 # --- One target, in a process of its own ----------------------------------------------------------
 
 
-class Job(NamedTuple):
-    """What a process is to do."""
-
-    target: str
-    seconds: int
-    seed: int
-
-
-def fuzz(job: Job) -> None:
+def fuzz(target: str, seconds: int, seed: int) -> None:
     """Run one target until its time is over. The last lines printed hold the figures or what was found."""
-    seeds, chance = seeds_of(job.target), random.Random(job.seed)
 
     def check(data: bytes) -> None:
         try:
-            TARGETS[job.target](data, random.Random(zlib.crc32(data)))
+            TARGETS[target](data, random.Random(zlib.crc32(data)))
         except BaseException:
-            print(f"found by {job.target}: {data!r}", flush=True)
+            print(f"found by {target}: {data!r}", flush=True)
             raise
 
-    if atheris:
-        by_coverage(job, check, seeds, chance)
+    seeds, chance = seeds_of(target), random.Random(seed)
+    if target == "model":
+        by_turns(seconds, check, generated(seed))
+        approved = list(APPROVING.values())
+        print("short and random reports, {:,} approve without a token and {:,} with one".format(*approved))
+        sys.exit(not all(approved))
+    elif atheris:
+        options = [f"-max_total_time={seconds}", f"-seed={seed}", f"-max_len={LONGEST}", f"-timeout={SLOWEST}"]
+        by_coverage([*options, "-print_final_stats=1"], check, seeds, chance)
     else:
-        by_chance(job, check, seeds, chance)
+        by_turns(seconds, check, drifting(seeds, chance))
+        print("by chance, without atheris")
 
 
-def by_coverage(job: Job, check: Callable[[bytes], None], seeds: Sequence[bytes], chance: random.Random) -> None:
+def by_coverage(options: List[str], check: Callable[[bytes], None], seeds: List[bytes], chance: random.Random) -> None:
     """Let libFuzzer choose; it ends the process itself."""
 
     def mutated(data: bytes, longest: int, seed: int) -> bytes:
@@ -225,65 +251,53 @@ def by_coverage(job: Job, check: Callable[[bytes], None], seeds: Sequence[bytes]
     with tempfile.TemporaryDirectory() as folder:
         for number, data in enumerate(seeds):
             Path(folder, str(number)).write_bytes(data)
-        options = [f"-max_total_time={job.seconds}", f"-seed={job.seed}", f"-max_len={LONGEST}", f"-timeout={SLOWEST}"]
-        options += ["-print_final_stats=1", f"-artifact_prefix={folder}/", folder]
-        atheris.Setup([sys.argv[0], *options], check, custom_mutator=mutated)
+        atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={folder}/", folder], check, custom_mutator=mutated)
         atheris.Fuzz()
 
 
-def by_chance(job: Job, check: Callable[[bytes], None], seeds: Sequence[bytes], chance: random.Random) -> None:
-    """Check the seeds, then each of them damaged a little more in each of eight rounds, until the time is over."""
-    tried, end, texts = 0, time.monotonic() + job.seconds, list(seeds)
-    for turn, at in ((turn, at) for turn in itertools.count() for at in range(len(seeds))):
-        check(texts[at])
+def by_turns(seconds: int, check: Callable[[bytes], None], texts: Iterable[bytes]) -> None:
+    """Check one text after the other until the time is over."""
+    tried, end = 0, time.monotonic() + seconds
+    for data in itertools.takewhile(lambda _: time.monotonic() < end, texts):
+        check(data)
         tried += 1
-        texts[at] = damaged(texts[at] if turn % 8 else seeds[at], chance, seeds)
-        if time.monotonic() > end:
-            break
-    print(f"stat::number_of_executed_units: {tried}")
+    print(f"{TRIED}{tried}")
 
 
 # --- All targets ----------------------------------------------------------------------------------
 
 
-def run(job: Job) -> Tuple[bool, str]:
+def run(target: str, seconds: int, seed: int) -> Tuple[bool, str]:
     """Run a target in a process of its own; whether all is well, and a line or what was found."""
-    arguments = ["--alone", job.target, "--seconds", str(job.seconds), "--seed", str(job.seed)]
+    words = [sys.executable, __file__, "--alone", target, "--seconds", str(seconds), "--seed", str(seed)]
     with tempfile.TemporaryDirectory() as folder:  # what libFuzzer leaves there goes with it
         env = {**os.environ, "TMPDIR": folder}
-        ran = subprocess.run(
-            [sys.executable, __file__, *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=env,
-            check=False,
-        )
+        ran = subprocess.run(words, check=False, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     text = ran.stdout.decode("utf-8", "replace")
-    tried = re.findall(r"number_of_executed_units: (\d+)", text)
+    tried = re.findall(rf"{TRIED}(\d+)", text)
     if ran.returncode or not tried or int(tried[-1]) == 0:
-        return False, f"fuzz {job.target}, seed {job.seed}:\n{text[-6000:]}"
+        return False, f"fuzz {target}, seed {seed}:\n{text[-6000:]}"
     edges = re.findall(r"DONE.*cov: (\d+) ft: (\d+) corp: (\d+)", text)
-    way = "{} places of the code and {} ways through them".format(*edges[-1]) if edges else "by chance, without atheris"
-    return True, f"fuzz {job.target}: {int(tried[-1]):,} texts in {job.seconds} s, {way}"
+    way = "{} places of the code and {} ways through them".format(*edges[-1]) if edges else text.splitlines()[-1]
+    return True, f"fuzz {target}: {int(tried[-1]):,} texts in {seconds} s, {way}"
 
 
 def main() -> int:
     """Run the targets that were asked for, two at once. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=50, help="for each target; two run at once (default 50)")
+    parser.add_argument("--seconds", type=int, default=40, help="for each target, twice as many for model (default 40)")
     parser.add_argument("--all", dest="seconds", action="store_const", const=300, help="five minutes each, once a week")
     parser.add_argument("--target", choices=TARGETS, action="append", help="only this one")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000, help="to start at the same place again")
     parser.add_argument("--alone", choices=TARGETS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
-        fuzz(Job(options.alone, options.seconds, options.seed))
+        fuzz(options.alone, options.seconds, options.seed)
         return 0
+    times = {target: options.seconds * (2 if target == "model" else 1) for target in options.target or TARGETS}
     with ThreadPoolExecutor(2) as pool:
-        jobs = [Job(target, options.seconds, options.seed) for target in options.target or TARGETS]
-        results = list(pool.map(run, jobs))
-    for _, text in results:
-        print(text)
+        results = list(pool.map(run, times, times.values(), itertools.repeat(options.seed)))
+    print(*(text for _, text in results), sep="\n")
     return 0 if all(well for well, _ in results) else 1
 
 

@@ -25,11 +25,13 @@ import tempfile
 import time
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence, cast
 
 import clients
 import model_server
 from model_server import ModelServer, Script, Seen
+
+import test_verdict_contract as testing  # found by clients.py
 
 LEDGER = clients.ROOT / "examples" / "ledger"
 CONTRACT = clients.ROOT / "verdict_contract.py"
@@ -46,11 +48,8 @@ TOOLS: Dict[str, Dict[str, Any]] = {  # all that the server has to offer, with t
 PATIENCE = 120  # seconds for any program; the longest takes a tenth on a machine that is idle
 PINS = clients.ROOT / ".ci" / "sarif"
 WANTED = json.loads((PINS / "package.json").read_text(encoding="utf-8"))["dependencies"]["@microsoft/sarif-multitool"]
-INSTALLED = clients.ROOT / ".ci" / "tools" / "sarif"
+INSTALLED = clients.TOOLS / PINS.name
 MULTITOOL = INSTALLED / "node_modules" / "@microsoft" / "sarif-multitool-linux"
-SETTINGS = ("VERDICT_", "GIT_", "PYTHON")  # of the caller, which would lead the ledger or git elsewhere
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
-ALONE = "LEDGER_ALONE"  # set in the environment where this program runs in a network of its own
 
 
 class Check(NamedTuple):
@@ -66,9 +65,8 @@ Checks = Iterator[Check]
 
 def run(command: Sequence[object], folder: Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """A program in a folder; its output and its errors, apart, as text."""
-    caught = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", "timeout": PATIENCE}
-    given = {"input": "", "env": ENVIRONMENT, **caught, **options}
-    return subprocess.run(list(map(str, command)), cwd=folder, check=False, **given)
+    given = {"encoding": "utf-8", "timeout": PATIENCE, "input": "", **options}
+    return cast("subprocess.CompletedProcess[str]", testing.process(*map(str, command), cwd=folder, **given))
 
 
 def ledger(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -214,13 +212,9 @@ def mcp_checks(folder: Path) -> Checks:
 
 def install_multitool() -> bool:
     """See that the pinned validator is there."""
-    manifest = MULTITOOL / "package.json"
-    if not manifest.exists() or json.loads(manifest.read_text(encoding="utf-8"))["version"] != WANTED:
-        INSTALLED.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(PINS / name, INSTALLED)
-        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        subprocess.run(command, cwd=INSTALLED, stdout=subprocess.DEVNULL, check=False)
+    name = f"@microsoft/{MULTITOOL.name}"
+    if clients.version_of(INSTALLED, name) != WANTED:
+        clients.npm(PINS, "ci --ignore-scripts")
     program = MULTITOOL / "Sarif.Multitool"
     if program.exists():
         program.chmod(0o755)  # which its install script would do
@@ -334,7 +328,6 @@ REVIEWS = (
     Review("again", {"findings": [AGAIN]}, "APPROVE", "{id} STILL_OPEN", 1, looks=True),
     Review("fixed", {"findings": [], "resolved": ["{id}"]}, "APPROVE", "{id} RESOLVED (claimed)", 0),
 )
-GIT = ("git", "-c", "user.name=n", "-c", "user.email=e@example.invalid", "-c", "commit.gpgsign=false")
 
 
 def script(review: Review, name: str) -> Script:
@@ -412,7 +405,7 @@ def client_checks(folder: Path) -> Checks:
         (folder / name).mkdir()
     (folder / "checkout" / "parse.py").write_text("first = values[1]\n", encoding="utf-8")
     for step in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "The code"]):
-        subprocess.run([*GIT, *step], cwd=folder / "checkout", env=ENVIRONMENT, check=True)
+        testing.git(folder / "checkout", "-c", "user.name=n", "-c", "user.email=e@example.invalid", *step)
     model_server.TOOLS.clear()
     model_server.TOOLS[f"{PREFIX}get_findings"] = lambda _: {"status": "open"}
     server = ModelServer()
@@ -461,15 +454,13 @@ def main() -> int:
     parts = parser.parse_args().parts or list(PARTS)
     if not set(parts) <= set(PARTS):
         parser.error(f"a part is one of {', '.join(PARTS)}")
-    if ALONE in os.environ:
+    if clients.ALONE in os.environ:
         return check_all(parts)
     missing = install(parts)
     if missing:
         print(f"ledger: cannot be installed, which needs npm: {', '.join(missing)}")
         return 1
-    sys.stdout.flush()
-    again = [*clients.alone(), sys.executable, __file__, *parts]
-    return subprocess.run(again, env={**os.environ, ALONE: "1"}, check=False).returncode
+    return clients.run_alone(__file__, parts)
 
 
 if __name__ == "__main__":

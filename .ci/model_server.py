@@ -78,24 +78,16 @@ def responses(lines: List[str], call: Optional[Call], cut: bool) -> Iterator[Eve
         item = {"id": "m", "type": "message", "role": "assistant", "content": []}
         yield {"type": "response.output_item.added", "output_index": 0, "item": item}
         for line in lines:
-            yield {
-                "type": "response.output_text.delta",
-                "output_index": 0,
-                "content_index": 0,
-                "item_id": "m",
-                "delta": line,
-            }
+            place = {"output_index": 0, "content_index": 0, "item_id": "m"}
+            yield {"type": "response.output_text.delta", "delta": line, **place}
         whole = {"type": "output_text", "text": "".join(lines), "annotations": []}
         yield {"type": "response.output_item.done", "output_index": 0, "item": dict(item, content=[whole])}
     if call:
         given = {"type": "function_call", "id": "f", "call_id": "c", "name": call[0], "arguments": json.dumps(call[1])}
         yield {"type": "response.output_item.done", "output_index": 1, "item": given}
     end = "incomplete" if cut else "completed"
-    reason = {"reason": "max_output_tokens"} if cut else None
-    yield {
-        "type": f"response.{end}",
-        "response": dict(response, status=end, usage=USAGE, incomplete_details=reason),
-    }
+    why = {"reason": "max_output_tokens"} if cut else None
+    yield {"type": f"response.{end}", "response": dict(response, status=end, usage=USAGE, incomplete_details=why)}
 
 
 def chat(lines: List[str], call: Optional[Call], cut: bool) -> Iterator[Event]:
@@ -122,12 +114,9 @@ def gemini(lines: List[str], call: Optional[Call], cut: bool) -> Iterator[Event]
 
 
 Wire = Callable[[List[str], Optional[Call], bool], Iterator[Event]]
-WIRES: Tuple[Tuple[str, Wire], ...] = (
-    ("/messages", anthropic),
-    ("/responses", responses),
-    ("/chat/completions", chat),
-    (":streamGenerateContent", gemini),
-)
+WIRES: Dict[str, Wire] = {
+    "/messages": anthropic, "/responses": responses, "/chat/completions": chat, ":streamGenerateContent": gemini,
+}  # fmt: skip
 
 
 def stream(events: Iterator[Event]) -> bytes:
@@ -179,7 +168,7 @@ class Handler(BaseHTTPRequestHandler):
         """Answer as the model."""
         body = self.body()
         path = self.path.partition("?")[0]
-        name, wire = path.split("/")[1], next((wire for end, wire in WIRES if path.endswith(end)), None)
+        name, wire = path.split("/")[1], next((wire for end, wire in WIRES.items() if path.endswith(end)), None)
         script = self.server.scripts.get(name)
         if script is None or wire is None:
             return self.refuse(404)
@@ -193,11 +182,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, script: Script, wire: Wire, asked: List[Seen], token: str) -> None:
         """Send what the script says."""
-        faulty = script.status != 200 or script.drop
-        if faulty and len(asked) > TRIES:
-            return self.refuse(401)
-        if script.status != 200:
-            return self.refuse(script.status)
+        often = len(asked) > TRIES
+        if script.status != 200 or (script.drop and often):
+            return self.refuse(401 if often else script.status)
         call = tool(asked[-1].body, script.path) if script.before and not asked[-1].returned else None
         text = script.before if call else script.text
         text = text.replace("{token}", token[: len(token) // 2] if script.cut else token)

@@ -1,30 +1,25 @@
 """Damage the parser and the command in one place at a time, and see that the tests notice every time.
 
-    python3 .ci/mutants.py [--only TEXT] [--list] [--all] [--verbose] [--jobs NUMBER]
+    python3 .ci/mutants.py [--only TEXT] [--every N] [--all] [--verbose]
 
-Each mutant is verdict_contract.py or verdict_check.py with one change to its syntax tree: comparisons, operators,
-numbers, conditions and statements as mutation tools change them, and what such tools lack: patterns (a set wider or
-narrower, a bound, a part, a branch, a look ahead), lists (an element, a rule, a conjunct, an argument dropped; two
-neighbouring rules swapped), calls, slices, strings.
+Each mutant is verdict_contract.py or verdict_check.py with one change to its syntax tree: what mutation tools change
+(comparisons, operators, numbers, conditions, statements), and parts of patterns, lists, calls, slices and strings.
 
 A mutant lives in a process of its own, with limits of time and memory, in which it stands in the place of the module.
-First the rows of the contract are read; then the test file is loaded anew, and its tests run until one fails, those
-first that have killed most mutants for their time, of its neighbours above all. Tests that start a process find the
-mutant in a copy of the repository. The checkout itself is never touched.
+First the rows of the contract are read; then the test file is loaded anew, and its tests run until one fails: first the
+one that killed it in an earlier run (.ci/tools/killers.json), then those that call its function and have killed most
+for their time, of its neighbours above all. Tests that start a process find the mutant in a copy of the repository.
 
 What a clean run proves: no single change of these kinds goes unnoticed, but for those in equivalent.txt, each with
-the argument why nobody can tell it from the original. An entry that a test kills, or that no longer fits the code,
-fails the run. For speed no mutant meets a slow test that calls nothing of its file, a listed one meets only the quick
-tests that start no process, and random reports are a tenth of those of the test file. With --all a listed one meets
-the others too, and the reports are all.
+the argument why nobody can tell it from the original. For speed no mutant meets a slow test that calls nothing of its
+file, a listed one meets only the quick tests that start no process, and random reports are a tenth of those of the
+tests; with --all a listed one meets the others too, and the reports are all. What it cannot prove: that the tests
+notice two changes at once, or code that is missing, or how much slower than the original is too slow (bench.py does).
+Left out are docstrings, annotations, imports, comments, what is no valid Python, and prose, that is every string in
+which two words stand side by side: a test that repeats it proves nothing.
 
-What it cannot prove: that the tests notice two changes at once, or code that is missing; or, since a mutant that
-takes too long is stopped, how much slower than the original is too slow (bench.py does). Left out on purpose are
-docstrings, annotations, imports, comments, and prose, that is every string in which two words stand side by side: a
-test that repeats them proves nothing. A line end goes only into sets of patterns that name one. What is no valid
-Python is no mutant.
-
-Exit 0 if every mutant is killed or explained, 1 if not or if a test fails without any mutant, 2 for usage.
+Exit 0 if every mutant is killed or explained; 1 if one survives or could not be tried, if a listed one is killed or no
+longer there, or if a test fails without any mutant; 2 for usage.
 """
 
 from __future__ import annotations
@@ -35,6 +30,7 @@ import contextlib
 import copy
 import cProfile
 import gc
+import itertools
 import json
 import os
 import re
@@ -53,13 +49,14 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 FILES = ("verdict_contract.py", "verdict_check.py")
 TESTS = "test_verdict_contract.py"
 EQUIVALENT = HERE / "equivalent.txt"
+KILLERS = HERE / "tools" / "killers.json"  # by the name of a mutant, what killed it last
 QUICK = 0.1  # seconds of a test
 SHARE = 0.1  # of the random reports
 PATIENCE = 600  # seconds for a test without a mutant
@@ -81,85 +78,15 @@ CALCULATED = {
 }  # fmt: skip
 LISTS = {ast.Tuple: "elts", ast.List: "elts", ast.Set: "elts", ast.BoolOp: "values", ast.Call: "args"}
 TYPES = re.compile(r"(Callable|Dict|Iterable|Iterator|List|Optional|Pattern|Sequence|Tuple|Union)\b")
+SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Raise, ast.Break, ast.Delete)
+ALWAYS, NEVER, EMPTY = ast.Constant(True), ast.Constant(False), ast.Tuple([], ast.Load())
 
 
 def changed(node: Any, **fields: Any) -> Any:
     """A copy of the node in which these fields are others."""
     twin = copy.copy(node)
-    for name, value in fields.items():
-        setattr(twin, name, value)
+    vars(twin).update(fields)
     return twin
-
-
-def shorter(items: Sequence[Any]) -> Iterator[list[Any]]:
-    """The list without each of its items."""
-    yield from ([*items[:at], *items[at + 1 :]] for at in range(len(items)))
-
-
-def replaced(items: Sequence[Any], at: int, item: Any) -> list[Any]:
-    """The list with another item at that place."""
-    return [*items[:at], item, *items[at + 1 :]]
-
-
-def operators(node: Any) -> Iterator[Any]:
-    """Another comparison, operator, number or constant; a condition that is always or never true."""
-    if isinstance(node, ast.Compare):
-        for at, sign in enumerate(node.ops):
-            yield from (changed(node, ops=replaced(node.ops, at, other())) for other in COMPARED[type(sign)])
-        if len(node.ops) > 1:
-            yield changed(node, left=node.comparators[0], ops=node.ops[1:], comparators=node.comparators[1:])
-            pairs = zip(shorter(node.ops), shorter(node.comparators))
-            yield from (changed(node, ops=signs, comparators=others) for signs, others in pairs)
-        yield from (ast.Constant(True), ast.Constant(False))
-    elif isinstance(node, ast.BinOp):
-        yield from (changed(node, op=other()) for other in CALCULATED[type(node.op)])
-        yield from (node.left, node.right)
-    elif isinstance(node, ast.BoolOp):
-        yield changed(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
-    elif isinstance(node, ast.UnaryOp):
-        yield node.operand
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        yield ast.Constant(not node.value)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
-        yield from (ast.Constant(node.value + 1), ast.Constant(node.value - 1))
-
-
-def shortened(node: Any) -> Iterator[Any]:
-    """A list, condition or call without one of its parts; two neighbouring rules swapped."""
-    field = LISTS.get(type(node), "")
-    if field:
-        items = getattr(node, field)
-        alone = isinstance(node, ast.BoolOp) and len(items) == 2
-        yield from (less[0] if alone else changed(node, **{field: less}) for less in shorter(items))
-        for at in range(1, len(items) if all(ast.unparse(item).startswith("Rule(") for item in items) else 0):
-            yield changed(node, **{field: [*items[: at - 1], items[at], items[at - 1], *items[at + 1 :]]})
-    if isinstance(node, ast.Call):
-        kept = [word for word in node.keywords if word.arg not in ("help", "metavar")]
-        yield from (changed(node, keywords=[one for one in node.keywords if one is not word]) for word in kept)
-    elif isinstance(node, ast.Dict):
-        yield from (changed(node, keys=k, values=v) for k, v in zip(shorter(node.keys), shorter(node.values)))
-
-
-def simpler(node: Any) -> Iterator[Any]:
-    """x.method(...) and x[...] as x, f(x) as x, one side of a conditional, no bound, no hole, no condition."""
-    if isinstance(node, ast.Call):
-        yield from node.args[:1]
-        yield from [node.func.value] if isinstance(node.func, ast.Attribute) else []
-    elif isinstance(node, ast.Subscript):
-        yield node.value
-    elif isinstance(node, ast.Slice):
-        yield from (changed(node, lower=None), changed(node, upper=None), changed(node, step=None))
-    elif isinstance(node, ast.IfExp):
-        yield from (node.body, node.orelse, changed(node, test=negated(node.test)))
-    elif isinstance(node, ast.comprehension):
-        yield from (changed(node, ifs=less) for less in shorter(node.ifs))
-        yield from (changed(node, ifs=replaced(node.ifs, at, negated(test))) for at, test in enumerate(node.ifs))
-    elif isinstance(node, ast.JoinedStr) and not is_pattern(node):
-        yield from (
-            changed(node, values=[*node.values[:at], *node.values[at + 1 :]])
-            for at, value in enumerate(node.values)
-            if isinstance(value, ast.FormattedValue)
-        )
 
 
 def negated(test: Any) -> Any:
@@ -167,21 +94,85 @@ def negated(test: Any) -> Any:
     return ast.UnaryOp(ast.Not(), test)
 
 
-def statements(node: Any) -> Iterator[Any]:
-    """A statement left out, a condition that is always or never true, a loop or handler that never runs."""
-    if isinstance(node, (ast.If, ast.While)):
-        yield from (changed(node, test=ast.Constant(True)), changed(node, test=ast.Constant(False)))
-    elif isinstance(node, ast.For):
-        yield changed(node, iter=ast.Tuple([], ast.Load()))
-    elif isinstance(node, ast.ExceptHandler):
-        yield changed(node, type=ast.Tuple([], ast.Load()))
-    elif isinstance(node, (ast.Break, ast.Continue)):
-        yield ast.Continue() if isinstance(node, ast.Break) else ast.Break()
-    if isinstance(
-        node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Raise, ast.Break, ast.Delete)
-    ):
-        yield ast.Pass()
+def shorter(items: Sequence[Any]) -> list[list[Any]]:
+    """The list without each of its items."""
+    return [[*items[:at], *items[at + 1 :]] for at in range(len(items))]
 
+
+def replaced(items: Sequence[Any], at: int, item: Any) -> list[Any]:
+    """The list with another item at that place."""
+    return [*items[:at], item, *items[at + 1 :]]
+
+
+def compared(node: Any) -> Iterator[Any]:
+    """A comparison with another sign, without one of its terms, always or never true."""
+    for at, sign in enumerate(node.ops):
+        yield from (changed(node, ops=replaced(node.ops, at, other())) for other in COMPARED[type(sign)])
+    if len(node.ops) > 1:
+        yield changed(node, left=node.comparators[0], ops=node.ops[1:], comparators=node.comparators[1:])
+        pairs = zip(shorter(node.ops), shorter(node.comparators))
+        yield from (changed(node, ops=signs, comparators=others) for signs, others in pairs)
+    yield from (ALWAYS, NEVER)
+
+
+def shortened(node: Any) -> Iterator[Any]:
+    """A list, condition or call without one of its parts; two neighbouring rules swapped."""
+    field = LISTS[type(node)]
+    items = getattr(node, field)
+    alone = isinstance(node, ast.BoolOp) and len(items) == 2
+    yield from (less[0] if alone else changed(node, **{field: less}) for less in shorter(items))
+    for at in range(1, len(items) if all(ast.unparse(item).startswith("Rule(") for item in items) else 0):
+        yield changed(node, **{field: [*items[: at - 1], items[at], items[at - 1], *items[at + 1 :]]})
+
+
+def called(node: Any) -> Iterator[Any]:
+    """A call without one of its named arguments; f(x) as x, x.method(...) as x."""
+    kept = [word for word in node.keywords if word.arg not in ("help", "metavar")]
+    yield from (changed(node, keywords=[one for one in node.keywords if one is not word]) for word in kept)
+    yield from node.args[:1]
+    yield from [node.func.value] if isinstance(node.func, ast.Attribute) else []
+
+
+def constant(node: Any) -> Iterator[Any]:
+    """Another truth value or number; a string as strings() has it."""
+    if isinstance(node.value, bool):
+        yield ast.Constant(not node.value)
+    elif isinstance(node.value, int):
+        yield from (ast.Constant(node.value + 1), ast.Constant(node.value - 1))
+    elif isinstance(node.value, str):
+        yield from patterns(node) if is_pattern(node) else strings(node.value)
+
+
+def joined(node: Any) -> Iterator[Any]:
+    """A string with holes, without one of them."""
+    if is_pattern(node):
+        yield from patterns(node)
+    else:
+        pairs = zip(node.values, shorter(node.values))
+        yield from (changed(node, values=less) for value, less in pairs if isinstance(value, ast.FormattedValue))
+
+
+CHANGES: tuple[tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
+    (ast.Compare, compared),
+    (ast.BinOp, lambda node: [*(changed(node, op=o()) for o in CALCULATED[type(node.op)]), node.left, node.right]),
+    (ast.BoolOp, lambda node: [changed(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())]),
+    (ast.UnaryOp, lambda node: [node.operand]),
+    (ast.Constant, constant),
+    (tuple(LISTS), shortened),
+    (ast.Call, called),
+    (ast.Dict, lambda n: [changed(n, keys=k, values=v) for k, v in zip(shorter(n.keys), shorter(n.values))]),
+    (ast.Subscript, lambda node: [node.value]),
+    (ast.Slice, lambda node: [changed(node, **{bound: None}) for bound in ("lower", "upper", "step")]),
+    (ast.IfExp, lambda node: [node.body, node.orelse, changed(node, test=negated(node.test))]),
+    (ast.comprehension, lambda node: [changed(node, ifs=less) for less in shorter(node.ifs)]),
+    (ast.comprehension, lambda n: [changed(n, ifs=replaced(n.ifs, at, negated(t))) for at, t in enumerate(n.ifs)]),
+    (ast.JoinedStr, joined),
+    ((ast.If, ast.While), lambda node: [changed(node, test=ALWAYS), changed(node, test=NEVER)]),
+    (ast.For, lambda node: [changed(node, iter=EMPTY)]),
+    (ast.ExceptHandler, lambda node: [changed(node, type=EMPTY)]),
+    ((ast.Break, ast.Continue), lambda node: [ast.Continue() if isinstance(node, ast.Break) else ast.Break()]),
+    (SIMPLE, lambda _: [ast.Pass()]),
+)  # each kind of node, and what may stand in its place
 
 PROSE = re.compile(r"[A-Za-z,;:.]{2,} [A-Za-z]{2,}")
 CHARACTER = re.compile(r"[A-Za-z_][\w-]{1,15}(?![\w-])|.", re.DOTALL)  # or a short word
@@ -191,18 +182,16 @@ NEAREST = {
 }  # fmt: skip
 
 
-def strings(node: Any) -> Iterator[Any]:
-    """A string that is longer, or has one character less or another one there; a pattern with one part changed."""
-    if is_pattern(node):
-        yield from patterns(node)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not PROSE.search(node.value):
-        text = node.value
-        yield ast.Constant(text + "X")
-        yield from [ast.Constant(NEAREST[text])] if text in NEAREST else []
-        for part in CHARACTER.finditer(text):
-            yield ast.Constant(text[: part.start()] + text[part.end() :])
-            if part[0].isupper() and len(part[0]) == 1:
-                yield ast.Constant(text[: part.start()] + ("Y" if part[0] == "X" else "X") + text[part.end() :])
+def strings(text: str) -> Iterator[Any]:
+    """A string that is no prose and is longer, or has one character less or another one there."""
+    if PROSE.search(text):
+        return
+    yield ast.Constant(text + "X")
+    yield from [ast.Constant(NEAREST[text])] if text in NEAREST else []
+    for part in CHARACTER.finditer(text):
+        yield ast.Constant(text[: part.start()] + text[part.end() :])
+        if part[0].isupper() and len(part[0]) == 1:
+            yield ast.Constant(text[: part.start()] + ("Y" if part[0] == "X" else "X") + text[part.end() :])
 
 
 # --- Patterns: their parts are found in a text in which a private character stands for a hole -----
@@ -221,16 +210,8 @@ PIECES = re.compile(
     re.VERBOSE,
 )
 IN_A_SET = re.compile(r"(?:\\x..|\\.|[^\\])-(?:\\x..|\\.|[^\\])|\\x..|\\.|[^\\]")
+OPENING = ("open", "around")
 ADDED = ("J", "5", ";", " ")  # to a set: a letter, a digit, a sign, a blank
-
-
-class Piece(NamedTuple):
-    """A part of a pattern as it is written."""
-
-    kind: str
-    start: int
-    end: int
-    text: str
 
 
 def is_pattern(node: Any) -> bool:
@@ -246,42 +227,42 @@ def patterns(node: Any) -> Iterator[Any]:
     values = node.values if isinstance(node, ast.JoinedStr) else [node]
     text = "".join(str(v.value) if isinstance(v, ast.Constant) else chr(HOLE + at) for at, v in enumerate(values))
     verbose = "\n" in text
-    found = [Piece(str(part.lastgroup), part.start(), part.end(), part[0]) for part in PIECES.finditer(text)]
-    pieces = [part for part in found if not (verbose and (part.kind == "comment" or part.text.isspace()))]
+    pieces = [p for p in PIECES.finditer(text) if not (verbose and (p.lastgroup == "comment" or p[0].isspace()))]
     for start, end, other in pattern_edits(pieces):
         new = re.split("([\ue000-\uf8ff])", text[:start] + other + text[end:])
         parts = [values[ord(part) - HOLE] if at % 2 else ast.Constant(part) for at, part in enumerate(new)]
         yield changed(node, values=parts) if isinstance(node, ast.JoinedStr) else ast.Constant(new[0])
 
 
-def pattern_edits(pieces: Sequence[Piece]) -> Iterator[tuple[int, int, str]]:
+def pattern_edits(pieces: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, str]]:
     """From where to where in a pattern something else stands, and what."""
-    line_ends = any("\\n" in piece.text for piece in pieces)
+    line_ends = any("\\n" in piece[0] for piece in pieces)
     for at, piece in enumerate(pieces):
-        yield from ((piece.start, piece.end, text) for text in other_piece(piece, line_ends))
-        if piece.kind in ("set", "one", "open", "around"):  # an atom, with what says how often it stands
-            last = (
-                min(len(pieces) - 1, reach(pieces, at, 1, bars=False) + 1) if piece.kind in ("open", "around") else at
-            )
-            last += last + 1 < len(pieces) and pieces[last + 1].kind == "many"
-            yield piece.start, pieces[last].end, ""
-        elif piece.kind == "bar":
-            yield pieces[reach(pieces, at, -1, bars=True)].start, piece.end, ""
-            yield piece.start, pieces[reach(pieces, at, 1, bars=True)].end, ""
+        yield from ((*piece.span(), text) for text in other_piece(piece, line_ends))
+        if piece.lastgroup in ("set", "one", *OPENING):  # an atom, with what says how often it stands
+            last = at
+            if piece.lastgroup in OPENING:
+                last = min(len(pieces) - 1, reach(pieces, at, 1, bars=False) + 1)
+            last += last + 1 < len(pieces) and pieces[last + 1].lastgroup == "many"
+            yield piece.start(), pieces[last].end(), ""
+        elif piece.lastgroup == "bar":
+            yield pieces[reach(pieces, at, -1, bars=True)].start(), piece.end(), ""
+            yield piece.start(), pieces[reach(pieces, at, 1, bars=True)].end(), ""
 
 
-def other_piece(piece: Piece, line_ends: bool) -> Iterator[str]:
+def other_piece(piece: re.Match[str], line_ends: bool) -> Iterator[str]:
     """What becomes of a set, a number of repetitions, a look ahead or behind, a word."""
-    if piece.kind == "set":
-        yield from other_sets(piece.text, (*ADDED, *["\n"] * line_ends))
-    elif piece.kind == "many" and piece.text[0] != "{":
-        yield from ("", *(sign for sign in "*+?" if sign != piece.text[0]))
-    elif piece.kind == "many":
-        for found in re.finditer(r"\d+", piece.text):
+    kind, text = piece.lastgroup, piece[0]
+    if kind == "set":
+        yield from other_sets(text, (*ADDED, *["\n"] * line_ends))
+    elif kind == "many" and text[0] != "{":
+        yield from ("", *(sign for sign in "*+?" if sign != text[0]))
+    elif kind == "many":
+        for found in re.finditer(r"\d+", text):
             for number in range(max(0, int(found[0]) - 1), int(found[0]) + 2, 2 if int(found[0]) else 1):
-                yield f"{piece.text[: found.start()]}{number}{piece.text[found.end() :]}"
-    elif piece.kind == "around":
-        yield from (piece.text[:-1] + ("!" if piece.text[-1] == "=" else "="), "(?:")
+                yield f"{text[: found.start()]}{number}{text[found.end() :]}"
+    elif kind == "around":
+        yield from (text[:-1] + ("!" if text[-1] == "=" else "="), "(?:")
 
 
 def other_sets(text: str, more: Sequence[str]) -> Iterator[str]:
@@ -300,12 +281,12 @@ def other_sets(text: str, more: Sequence[str]) -> Iterator[str]:
     yield ("[" if len(head) > 1 else "[^") + text[len(head) :]
 
 
-def reach(pieces: Sequence[Piece], at: int, step: int, bars: bool) -> int:
+def reach(pieces: Sequence[re.Match[str]], at: int, step: int, bars: bool) -> int:
     """The last piece, from one on, before its group ends, or its branch."""
     depth, last = 0, at
     for index in range(at + step, len(pieces) if step > 0 else -1, step):
-        kind = pieces[index].kind
-        depth += step * ((kind in ("open", "around")) - (kind == "close"))
+        kind = pieces[index].lastgroup
+        depth += step * ((kind in OPENING) - (kind == "close"))
         if depth < 0 or (bars and depth == 0 and kind == "bar"):
             break
         last = index
@@ -333,11 +314,9 @@ class Mutant(NamedTuple):
         return "\n".join([*lines[: self.start], self.text, *lines[self.end :]])
 
 
-def swapped(owner: Any, key: Any, new: Any) -> Any:
-    """Put a node into a list or a field; returns what was there."""
-    fields = owner if isinstance(owner, list) else vars(owner)
-    old, fields[key] = fields[key], new
-    return old
+def put(owner: Any, key: Any, new: Any) -> None:
+    """Put a node into a list or a field."""
+    (owner if isinstance(owner, list) else vars(owner))[key] = new
 
 
 def parsed(source: str) -> ast.Module:
@@ -386,10 +365,10 @@ def mutants(file: str, source: str) -> Iterator[Mutant]:
     numbers = Counter[str]()
     for owner, key, node, near, names in list(places(parsed(source), None, ())):
         before = ast.unparse(near)
-        for new in (new for change in (operators, shortened, simpler, statements, strings) for new in change(node)):
-            swapped(owner, key, new)
+        for new in (new for kind, change in CHANGES if isinstance(node, kind) for new in change(node)):
+            put(owner, key, new)
             after = ast.unparse(new if near is node else near)
-            swapped(owner, key, node)
+            put(owner, key, node)
             if after != before and (id(near), after) not in seen:
                 seen.add((id(near), after))
                 name = f"{file} {'.'.join(names) or 'module'}: {difference(before, after)}"
@@ -417,7 +396,7 @@ def difference(before: str, after: str) -> str:
 
 def alike(one: Sequence[str], other: Sequence[str]) -> int:
     """How many words are the same at the beginning."""
-    return next((at for at, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))
 
 
 # --- Running the tests on a mutant ----------------------------------------------------------------
@@ -430,27 +409,20 @@ class Test(NamedTuple):
     seconds: float
     starts: bool  # a process
     fails: bool
-    uses: Sequence[str]  # the files whose functions it calls
-
-
-class Outcome(NamedTuple):
-    """What became of a mutant: killed, survived or invalid; why is a test's name, or how its process ended."""
-
-    mutant: Mutant
-    state: str
-    why: str
+    calls: Sequence[str]  # of what it calls, the files and, behind the file's name, the functions
 
 
 class Plan:
     """The modules, the tests, and which of them have killed what so far."""
 
     def __init__(self, folder: Path, everything: bool) -> None:
-        """Read what stands in a copy of the repository; measured() finds the tests."""
+        """Read what stands in a copy of the repository; the tests are measured later."""
         self.sources = {file: (folder / file).read_text(encoding="utf-8") for file in (*FILES, TESTS)}
         self.code = {file: compile(source, file, "exec") for file, source in self.sources.items()}
         self.all = everything
         self.tests: list[Test] = []
         self.kills: Counter[tuple[str, str]] = Counter()
+        self.killers: dict[str, str] = json.loads(KILLERS.read_bytes()) if KILLERS.exists() else {}
         self.contract = self.loaded(folder, 1.0)
 
     def load(self, folder: Path, file: str) -> Any:
@@ -487,14 +459,16 @@ class Plan:
 
     def order(self, mutant: Mutant, listed: bool) -> list[Test]:
         """The tests, first those that killed most for their time; without the slow ones that do not call the file."""
-        few = [test for test in self.tests if test.starts or test.seconds < QUICK or mutant.file in test.uses]
+        few = [test for test in self.tests if test.starts or test.seconds < QUICK or mutant.file in test.calls]
         if listed and not self.all:
             few = [test for test in few if not test.starts and test.seconds < QUICK]
-        return sorted(few, key=lambda test: -self.worth(mutant, test.name) / (test.seconds + 0.002))
+        return sorted(few, key=lambda test: -self.worth(mutant, test.name, test.calls) / (test.seconds + 0.002))
 
-    def worth(self, mutant: Mutant, name: str) -> float:
+    def worth(self, mutant: Mutant, name: str, calls: Sequence[str] = ()) -> float:
         """How likely a test kills a mutant."""
-        return 10 * self.kills[mutant.place, name] + self.kills[mutant.file, name] + 0.1
+        near = 10 * self.kills[mutant.place, name] + self.kills[mutant.file, name] + 0.1
+        called = f"{mutant.file} {mutant.place.split('.')[-1]}" in calls
+        return near + called / 2 + 1e6 * (self.killers.get(mutant.name) == name)
 
 
 def passes(test: unittest.TestCase, seconds: float) -> bool:
@@ -502,28 +476,34 @@ def passes(test: unittest.TestCase, seconds: float) -> bool:
     result = unittest.TestResult()
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)  # the default action: the process ends, also within a pattern
     signal.setitimer(signal.ITIMER_REAL, WAITING + 10 * seconds)
-    test.run(result)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        test.run(result)
+    except KeyboardInterrupt:
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
     return result.wasSuccessful()
 
 
-def measured(folder: Path, plan: Plan) -> list[Any]:
-    """Run every test without a mutant."""
+def measured(folder: Path, share: int, shares: int, plan: Plan) -> list[Any]:
+    """Run a share of the tests without a mutant."""
     started: list[str] = []
     sys.addaudithook(lambda event, _: started.append(event) if event == "subprocess.Popen" else None)
     tests = []
-    for name, test in plan.cases(folder).items():
+    for name, test in list(plan.cases(folder).items())[share::shares]:
         started.clear()
         start = sum(os.times()[:4])  # of this process and of those it started, whatever else the machine does
         profile = cProfile.Profile()
         fails = not profile.runcall(passes, test, PATIENCE)
-        used = {getattr(entry.code, "co_filename", "") for entry in profile.getstats()}
-        tests.append([name, sum(os.times()[:4]) - start, bool(started), fails, sorted(used)])
+        code: list[Any] = [entry.code for entry in profile.getstats()]
+        called = [(one.co_filename, one.co_name) for one in code if getattr(one, "co_filename", "") in FILES]
+        calls = {file for file, _ in called} | set(map(" ".join, called))
+        tests.append([name, sum(os.times()[:4]) - start, bool(started), fails, sorted(calls)])
     return tests
 
 
-def tried(folder: Path, plan: Plan, mutant: Mutant, listed: bool) -> list[str]:
+def tried(folder: Path, mutant: Mutant, listed: Container[str], plan: Plan) -> list[str]:
     """Run the rows and the tests on the mutant until one fails: its state and why."""
     source = mutant.source(plan.sources[mutant.file])
     try:
@@ -542,7 +522,7 @@ def tried(folder: Path, plan: Plan, mutant: Mutant, listed: bool) -> list[str]:
     for file in FILES:  # for the processes that tests start
         text = source if file == mutant.file else plan.sources[file]
         (folder / file).write_text(text, encoding="utf-8")
-    for test in plan.order(mutant, listed):
+    for test in plan.order(mutant, mutant.name in listed):
         if not passes(tests[test.name], 2 + 20 * test.seconds):
             return ["killed", test.name]
     return ["survived", ""]
@@ -564,37 +544,39 @@ def in_a_child(folder: Path, work: Any, *arguments: Any) -> int:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         tempfile.tempdir = os.environ["TMPDIR"] = str(folder.parent)
-        folder.with_suffix(".json").write_text(json.dumps(work(folder, *arguments)), encoding="utf-8")
-    finally:
-        os._exit(0)
+        said = work(folder, *arguments)
+    except BaseException as error:  # noqa: BLE001
+        said = ["not tried", repr(error)]
+    with contextlib.suppress(BaseException):
+        folder.with_suffix(".json").write_text(json.dumps(said), encoding="utf-8")
+    os._exit(0)
 
 
 def answer(folder: Path, process: int, status: int) -> Any:
-    """What a child left, or how it ended."""
+    """What a child left, or how it ended: by itself or a limit of time the mutant did it, by SIGKILL the system."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process, signal.SIGKILL)  # what it may have started
     left = folder.with_suffix(".json")
     if not left.exists():
-        return ["killed", f"(ended by signal {os.WTERMSIG(status)})" if os.WIFSIGNALED(status) else "(ended)"]
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        return ["not tried" if number == signal.SIGKILL else "killed", f"(ended by signal {number})"]
     said = json.loads(left.read_text(encoding="utf-8"))
     left.unlink()
     return said
 
 
-def run(todo: Sequence[Mutant], listed: Container[str], plan: Plan, folders: Sequence[Path]) -> Iterator[Outcome]:
-    """What becomes of each mutant, as many at once as there are folders."""
+def answers(todo: Sequence[Any], folders: Sequence[Path], work: Any, *more: Any) -> Iterator[tuple[Any, Any]]:
+    """Each item with what work(folder, item, *more) says of it in a child, as many at once as there are folders."""
     waiting, free = list(reversed(todo)), list(folders)
-    running: dict[int, tuple[Mutant, Path]] = {}
+    running: dict[int, tuple[Any, Path]] = {}
     while waiting or running:
         while waiting and free:
-            mutant, folder = waiting.pop(), free.pop()
-            running[in_a_child(folder, tried, plan, mutant, mutant.name in listed)] = mutant, folder
+            item, folder = waiting.pop(), free.pop()
+            running[in_a_child(folder, work, item, *more)] = item, folder
         process, status = os.wait()
-        mutant, folder = running.pop(process)
-        outcome = Outcome(mutant, *answer(folder, process, status))
+        item, folder = running.pop(process)
         free.append(folder)
-        plan.kills.update([(mutant.place, outcome.why), (mutant.file, outcome.why)])
-        yield outcome
+        yield item, answer(folder, process, status)
 
 
 # --- The list of equivalents, and the command -----------------------------------------------------
@@ -613,57 +595,60 @@ def explained() -> dict[str, str]:
     return entries
 
 
-def trouble(outcome: Outcome, entries: dict[str, str]) -> str:
+def trouble(name: str, state: str, why: str, entries: dict[str, str]) -> str:
     """What is wrong about a mutant's end, if anything is."""
-    name, lives = outcome.mutant.name, outcome.state == "survived"
-    if name not in entries:
-        return f"survived: {name}" if lives else ""
-    return "" if lives and entries[name] else f"listed, but {outcome.state}, {outcome.why or 'no argument'}: {name}"
+    if state == "not tried" or (state == "survived" and name not in entries):
+        return f"{state}{why and ', '}{why}: {name}"
+    if name not in entries or (state == "survived" and entries[name]):
+        return ""
+    return f"listed, but {state}, {why or 'no argument'}: {name}"
 
 
-def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The options."""
+def options() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="TEXT", help="only those whose name holds this text")
-    parser.add_argument("--list", action="store_true", help="print their names and stop")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="of those only one in N, to try it out")
     parser.add_argument("--all", action="store_true", help="all tests on the listed ones too, and all random reports")
-    parser.add_argument("--verbose", action="store_true", help="print what became of each")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="NUMBER", help="how many at once")
-    return parser.parse_args(arguments)
+    parser.add_argument("--verbose", action="store_true", help="print what became of each, and after how many seconds")
+    return parser.parse_args()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command. Returns the exit status."""
-    options, start = options_of(arguments), time.monotonic()
-    entries, tally = explained(), Counter[str]()
-    with tempfile.TemporaryDirectory() as folder:
-        folders = [Path(folder, str(number), "tree") for number in range(max(1, options.jobs))]
-        for copied in folders:
-            shutil.copytree(ROOT, copied, ignore=shutil.ignore_patterns(".git", "tools", "__pycache__", ".*_cache"))
-        plan = Plan(folders[0], options.all)
-        made = [one for file in FILES for one in mutants(file, plan.sources[file])]
-        todo = [mutant for mutant in made if options.only in mutant.name]
-        if options.list:
-            print(*(mutant.name for mutant in todo), sep="\n")
-            return 0
-        process = in_a_child(folders[0], measured, plan)
-        found = answer(folders[0], *os.waitpid(process, 0))
-        if found[0] == "killed":
+def prepared(folder: str, everything: bool) -> tuple[list[Path], Plan, list[Mutant]]:
+    """Copies of the repository, some of which only wait; a plan, with the tests measured; and all mutants."""
+    folders = [Path(folder, str(number), "tree") for number in range((os.cpu_count() or 1) + 1)]
+    for copied in folders:
+        shutil.copytree(ROOT, copied, ignore=shutil.ignore_patterns(".git", "tools", "__pycache__", ".*_cache"))
+    plan = Plan(folders[0], everything)
+    for _, found in answers(range(len(folders)), folders, measured, len(folders), plan):
+        if found[:1] in (["killed"], ["not tried"]):
             sys.exit(f"mutants.py: the tests do not even end without a mutant: {found[1]}")
-        plan.tests = [Test(*row) for row in found]
+        plan.tests += [Test(*row) for row in found]
+    return folders, plan, [one for file in FILES for one in mutants(file, plan.sources[file])]
+
+
+def main() -> int:
+    """The command. Returns the exit status."""
+    given, start, entries, tally = options(), time.monotonic(), explained(), Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        folders, plan, made = prepared(folder, given.all)
+        todo = [mutant for mutant in made if given.only in mutant.name][:: given.every]
         wrong = [f"fails without a mutant: {test.name}" for test in plan.tests if test.fails]
         plan.tests = [test for test in plan.tests if not test.fails]
         gc.freeze()  # a collection in a child would copy all memory that it shares with this process
-        for outcome in run(todo, entries, plan, folders):
-            lives = outcome.state == "survived"
-            tally["explained" if lives and outcome.mutant.name in entries else outcome.state] += 1
-            wrong += filter(None, [trouble(outcome, entries)])
-            if options.verbose:
-                print(outcome.state, outcome.mutant.name, outcome.why, sep="\t", flush=True)
+        for mutant, (state, why) in answers(todo, folders, tried, entries, plan):
+            plan.kills.update([(mutant.place, why), (mutant.file, why)])
+            plan.killers[mutant.name] = why
+            tally["explained" if state == "survived" and mutant.name in entries else state] += 1
+            wrong += filter(None, [trouble(mutant.name, state, why, entries)])
+            if given.verbose:
+                print(f"{time.monotonic() - start:.1f}", state, mutant.name, why, sep="\t", flush=True)
     known = {mutant.name for mutant in made}
     wrong += [f"listed, but there is no such mutant: {name}" for name in entries if name not in known]
+    if KILLERS.parent.is_dir():
+        KILLERS.write_text(json.dumps(plan.killers), encoding="utf-8")
     print(*wrong, sep="\n", end="\n" if wrong else "")
-    figures = [f"{tally[state]:,} {state}" for state in ("killed", "explained", "survived")]
+    figures = [f"{tally[state]:,} {state}" for state in ("killed", "explained", "survived", "not tried")]
     print(f"{len(todo) - tally['invalid']:,} mutants, {', '.join(figures)}, in {time.monotonic() - start:.0f} s")
     return 1 if wrong or not tally["killed"] else 0
 
