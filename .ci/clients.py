@@ -7,8 +7,6 @@ status 1 if one is not, or if too few clients could be installed. --table prints
 examples/gate/README.md and runs nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import itertools

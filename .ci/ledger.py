@@ -8,8 +8,6 @@ What npm installs is pinned by .ci/sarif and .ci/clients. All that is started af
 where the system allows it. Prints a line for each check. Ends in status 1 if one fails.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import datetime
@@ -63,13 +61,13 @@ class Check(NamedTuple):
 Checks = Iterator[Check]
 
 
-def run(command: Sequence[object], folder: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+def run(command: Sequence[object], folder: Path, **options: Any) -> "subprocess.CompletedProcess[str]":
     """A program in a folder; its output and its errors, apart, as text."""
     given = {"encoding": "utf-8", "timeout": PATIENCE, "input": "", **options}
     return cast("subprocess.CompletedProcess[str]", testing.process(*map(str, command), cwd=folder, **given))
 
 
-def ledger(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+def ledger(folder: Path, *arguments: object) -> "subprocess.CompletedProcess[str]":
     """The ledger's command in a folder."""
     return run([sys.executable, "-I", "-S", LEDGER, *arguments], folder)
 

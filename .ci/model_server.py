@@ -5,8 +5,6 @@ prompt in the request. A request that asks for no verdict, such as one for a ses
 Only what the clients of clients.py need is here: streamed replies, each sent as one body.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -22,10 +22,9 @@ Exit 0 if every mutant is killed or explained; 1 if one survives or could not be
 longer there, or if a test fails without any mutant; 2 for usage.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
+import collections
 import contextlib
 import copy
 import cProfile
@@ -43,13 +42,22 @@ import time
 import types
 import unittest
 import unittest.mock
-from collections import Counter
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import (
+    Any,
+    Callable,
+    Container,
+    Counter,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -94,12 +102,12 @@ def negated(test: Any) -> Any:
     return ast.UnaryOp(ast.Not(), test)
 
 
-def shorter(items: Sequence[Any]) -> list[list[Any]]:
+def shorter(items: Sequence[Any]) -> List[List[Any]]:
     """The list without each of its items."""
     return [[*items[:at], *items[at + 1 :]] for at in range(len(items))]
 
 
-def replaced(items: Sequence[Any], at: int, item: Any) -> list[Any]:
+def replaced(items: Sequence[Any], at: int, item: Any) -> List[Any]:
     """The list with another item at that place."""
     return [*items[:at], item, *items[at + 1 :]]
 
@@ -152,7 +160,7 @@ def joined(node: Any) -> Iterator[Any]:
         yield from (changed(node, values=less) for value, less in pairs if isinstance(value, ast.FormattedValue))
 
 
-CHANGES: tuple[tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
+CHANGES: Tuple[Tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
     (ast.Compare, compared),
     (ast.BinOp, lambda node: [*(changed(node, op=o()) for o in CALCULATED[type(node.op)]), node.left, node.right]),
     (ast.BoolOp, lambda node: [changed(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())]),
@@ -234,7 +242,7 @@ def patterns(node: Any) -> Iterator[Any]:
         yield changed(node, values=parts) if isinstance(node, ast.JoinedStr) else ast.Constant(new[0])
 
 
-def pattern_edits(pieces: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, str]]:
+def pattern_edits(pieces: Sequence["re.Match[str]"]) -> Iterator[Tuple[int, int, str]]:
     """From where to where in a pattern something else stands, and what."""
     line_ends = any("\\n" in piece[0] for piece in pieces)
     for at, piece in enumerate(pieces):
@@ -250,7 +258,7 @@ def pattern_edits(pieces: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, s
             yield piece.start(), pieces[reach(pieces, at, 1, bars=True)].end(), ""
 
 
-def other_piece(piece: re.Match[str], line_ends: bool) -> Iterator[str]:
+def other_piece(piece: "re.Match[str]", line_ends: bool) -> Iterator[str]:
     """What becomes of a set, a number of repetitions, a look ahead or behind, a word."""
     kind, text = piece.lastgroup, piece[0]
     if kind == "set":
@@ -281,7 +289,7 @@ def other_sets(text: str, more: Sequence[str]) -> Iterator[str]:
     yield ("[" if len(head) > 1 else "[^") + text[len(head) :]
 
 
-def reach(pieces: Sequence[re.Match[str]], at: int, step: int, bars: bool) -> int:
+def reach(pieces: Sequence["re.Match[str]"], at: int, step: int, bars: bool) -> int:
     """The last piece, from one on, before its group ends, or its branch."""
     depth, last = 0, at
     for index in range(at + step, len(pieces) if step > 0 else -1, step):
@@ -329,7 +337,7 @@ def parsed(source: str) -> ast.Module:
     return tree
 
 
-def places(node: Any, statement: Any, names: tuple[str, ...]) -> Iterator[tuple[Any, Any, Any, Any, tuple[str, ...]]]:
+def places(node: Any, statement: Any, names: Tuple[str, ...]) -> Iterator[Tuple[Any, Any, Any, Any, Tuple[str, ...]]]:
     """Each node below that may change: what holds it, where, itself, its statement, what that belongs to."""
     for field, value in ast.iter_fields(node):
         held = [(value, at, one) for at, one in enumerate(value)] if isinstance(value, list) else [(node, field, value)]
@@ -350,7 +358,7 @@ def left_out(node: Any, child: Any) -> bool:
     return bool(docstring or of_a_pattern or of_types or isinstance(child, (ast.Import, ast.ImportFrom)))
 
 
-def named(node: Any, names: tuple[str, ...]) -> list[str]:
+def named(node: Any, names: Tuple[str, ...]) -> List[str]:
     """The name of a function or class, or of a constant of the module."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return [node.name]
@@ -361,8 +369,8 @@ def named(node: Any, names: tuple[str, ...]) -> list[str]:
 
 def mutants(file: str, source: str) -> Iterator[Mutant]:
     """All mutants of a file, each text once. Two with the same name are told apart by a number."""
-    seen: set[tuple[int, str]] = set()
-    numbers = Counter[str]()
+    seen: Set[Tuple[int, str]] = set()
+    numbers: Counter[str] = collections.Counter()
     for owner, key, node, near, names in list(places(parsed(source), None, ())):
         before = ast.unparse(near)
         for new in (new for kind, change in CHANGES if isinstance(node, kind) for new in change(node)):
@@ -377,7 +385,7 @@ def mutants(file: str, source: str) -> Iterator[Mutant]:
                 yield Mutant(file, numbered, ".".join(names), *lines_of(near), indent(after, " " * near.col_offset))
 
 
-def lines_of(statement: Any) -> tuple[int, int]:
+def lines_of(statement: Any) -> Tuple[int, int]:
     """From which line to which a statement goes, with its decorators."""
     decorators = getattr(statement, "decorator_list", [])
     return min(node.lineno for node in (statement, *decorators)) - 1, statement.end_lineno
@@ -420,9 +428,9 @@ class Plan:
         self.sources = {file: (folder / file).read_text(encoding="utf-8") for file in (*FILES, TESTS)}
         self.code = {file: compile(source, file, "exec") for file, source in self.sources.items()}
         self.all = everything
-        self.tests: list[Test] = []
-        self.kills: Counter[tuple[str, str]] = Counter()
-        self.killers: dict[str, str] = json.loads(KILLERS.read_bytes()) if KILLERS.exists() else {}
+        self.tests: List[Test] = []
+        self.kills: Counter[Tuple[str, str]] = collections.Counter()
+        self.killers: Dict[str, str] = json.loads(KILLERS.read_bytes()) if KILLERS.exists() else {}
         self.contract = self.loaded(folder, 1.0)
 
     def load(self, folder: Path, file: str) -> Any:
@@ -442,7 +450,7 @@ class Plan:
         tests.SWEEPS = [shape for shape in tests.SWEEPS for _ in range(round(1 / share))]  # of which no share is taken
         return tests
 
-    def cases(self, folder: Path) -> dict[str, unittest.TestCase]:
+    def cases(self, folder: Path) -> Dict[str, unittest.TestCase]:
         """The tests by name, but for the rows."""
         kinds = vars(self.loaded(folder, 1.0 if self.all else SHARE)).values()
         tests = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, unittest.TestCase)]
@@ -457,7 +465,7 @@ class Plan:
                 return str(row.id)
         return ""
 
-    def order(self, mutant: Mutant, listed: bool) -> list[Test]:
+    def order(self, mutant: Mutant, listed: bool) -> List[Test]:
         """The tests, first those that killed most for their time; without the slow ones that do not call the file."""
         few = [test for test in self.tests if test.starts or test.seconds < QUICK or mutant.file in test.calls]
         if listed and not self.all:
@@ -486,9 +494,9 @@ def passes(test: unittest.TestCase, seconds: float) -> bool:
     return result.wasSuccessful()
 
 
-def measured(folder: Path, share: int, shares: int, plan: Plan) -> list[Any]:
+def measured(folder: Path, share: int, shares: int, plan: Plan) -> List[Any]:
     """Run a share of the tests without a mutant."""
-    started: list[str] = []
+    started: List[str] = []
     sys.addaudithook(lambda event, _: started.append(event) if event == "subprocess.Popen" else None)
     tests = []
     for name, test in list(plan.cases(folder).items())[share::shares]:
@@ -496,14 +504,14 @@ def measured(folder: Path, share: int, shares: int, plan: Plan) -> list[Any]:
         start = sum(os.times()[:4])  # of this process and of those it started, whatever else the machine does
         profile = cProfile.Profile()
         fails = not profile.runcall(passes, test, PATIENCE)
-        code: list[Any] = [entry.code for entry in profile.getstats()]
+        code: List[Any] = [entry.code for entry in profile.getstats()]
         called = [(one.co_filename, one.co_name) for one in code if getattr(one, "co_filename", "") in FILES]
         calls = {file for file, _ in called} | set(map(" ".join, called))
         tests.append([name, sum(os.times()[:4]) - start, bool(started), fails, sorted(calls)])
     return tests
 
 
-def tried(folder: Path, mutant: Mutant, listed: Container[str], plan: Plan) -> list[str]:
+def tried(folder: Path, mutant: Mutant, listed: Container[str], plan: Plan) -> List[str]:
     """Run the rows and the tests on the mutant until one fails: its state and why."""
     source = mutant.source(plan.sources[mutant.file])
     try:
@@ -565,10 +573,10 @@ def answer(folder: Path, process: int, status: int) -> Any:
     return said
 
 
-def answers(todo: Sequence[Any], folders: Sequence[Path], work: Any, *more: Any) -> Iterator[tuple[Any, Any]]:
+def answers(todo: Sequence[Any], folders: Sequence[Path], work: Any, *more: Any) -> Iterator[Tuple[Any, Any]]:
     """Each item with what work(folder, item, *more) says of it in a child, as many at once as there are folders."""
     waiting, free = list(reversed(todo)), list(folders)
-    running: dict[int, tuple[Any, Path]] = {}
+    running: Dict[int, Tuple[Any, Path]] = {}
     while waiting or running:
         while waiting and free:
             item, folder = waiting.pop(), free.pop()
@@ -582,10 +590,10 @@ def answers(todo: Sequence[Any], folders: Sequence[Path], work: Any, *more: Any)
 # --- The list of equivalents, and the command -----------------------------------------------------
 
 
-def explained() -> dict[str, str]:
+def explained() -> Dict[str, str]:
     """The entries of equivalent.txt: names of mutants from the line's start, and below them, indented, the argument."""
-    entries: dict[str, str] = {}
-    names: list[str] = []
+    entries: Dict[str, str] = {}
+    names: List[str] = []
     for line in EQUIVALENT.read_text(encoding="utf-8").splitlines():
         if line.startswith(FILES):
             names = [*(names if names and not entries[names[-1]] else []), line.rstrip()]
@@ -595,7 +603,7 @@ def explained() -> dict[str, str]:
     return entries
 
 
-def trouble(name: str, state: str, why: str, entries: dict[str, str]) -> str:
+def trouble(name: str, state: str, why: str, entries: Dict[str, str]) -> str:
     """What is wrong about a mutant's end, if anything is."""
     if state == "not tried" or (state == "survived" and name not in entries):
         return f"{state}{why and ', '}{why}: {name}"
@@ -614,7 +622,7 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def prepared(folder: str, everything: bool) -> tuple[list[Path], Plan, list[Mutant]]:
+def prepared(folder: str, everything: bool) -> Tuple[List[Path], Plan, List[Mutant]]:
     """Copies of the repository, some of which only wait; a plan, with the tests measured; and all mutants."""
     folders = [Path(folder, str(number), "tree") for number in range((os.cpu_count() or 1) + 1)]
     for copied in folders:
@@ -629,7 +637,8 @@ def prepared(folder: str, everything: bool) -> tuple[list[Path], Plan, list[Muta
 
 def main() -> int:
     """The command. Returns the exit status."""
-    given, start, entries, tally = options(), time.monotonic(), explained(), Counter[str]()
+    given, start, entries = options(), time.monotonic(), explained()
+    tally: Counter[str] = collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         folders, plan, made = prepared(folder, given.all)
         todo = [mutant for mutant in made if given.only in mutant.name][:: given.every]

@@ -1,7 +1,5 @@
 """Tests of the plain ways: the two programs as a user runs them, the scripts of the workflow, and the README."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re
@@ -95,7 +93,7 @@ class Programs:
             reviewer = [*REVIEWER, READS + script, str(self.work / "the"), *WORDS]
             return [*self.command(self.tools), diff, "review.md", *reviewer]
 
-        def ask(self, *command: str) -> testing.Process[bytes]:
+        def ask(self, *command: str) -> "testing.Process[bytes]":
             """What a command comes to; it leaves nothing in the folder for temporary files."""
             done = testing.process(*command, cwd=self.work, env=self.environment)
             self.assertEqual([], list(self.temporary.iterdir()))
@@ -146,7 +144,7 @@ class Programs:
                     self.assertEqual((1, b""), (done.returncode, done.stdout))
                     self.assertIn(said or b":", done.stderr)
 
-        def redirected(self, redirect: str, *asked: str) -> testing.Process[bytes]:
+        def redirected(self, redirect: str, *asked: str) -> "testing.Process[bytes]":
             """A review with its streams elsewhere, where a shell can do that."""
             words = self.asked("print(yes)", *asked)
             return self.ask(*(["sh", "-c", f"{shlex.join(words)} {redirect}"] if FULL else words))
@@ -258,7 +256,7 @@ class WorkflowTest(testing.Scratch):
         self.git("branch", name, made)
         return made
 
-    def step(self, number: int, **more: str) -> testing.Process[bytes]:
+    def step(self, number: int, **more: str) -> "testing.Process[bytes]":
         """A step's script, run as the runner does: the first with pipefail, the other without."""
         options = ["-e", "-o", "pipefail"] if number == 0 else ["-e"]
         environment: Dict[str, str] = {**self.environment, **more}

@@ -3,8 +3,6 @@
 The outputs are made here, in the shapes that the clients print.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -508,7 +506,7 @@ class CommandTest(testing.Scratch):
         path.write_bytes(output)
         return testing.inside(module, *options, str(path))
 
-    def as_process(self, output: bytes, **more: Any) -> testing.Process[bytes]:
+    def as_process(self, output: bytes, **more: Any) -> "testing.Process[bytes]":
         """The command as a process, which reads its standard input."""
         return testing.process(*testing.PYTHON, PROGRAM, "-", input=output, **more)
 
@@ -650,7 +648,7 @@ class LoadingTest(testing.Scratch):
             (self.folder / place / name).write_bytes((TOP / name).read_bytes())
         return tools / program
 
-    def status(self, program: Path, *options: str) -> testing.Process[bytes]:
+    def status(self, program: Path, *options: str) -> "testing.Process[bytes]":
         """The program run on a good file, from a folder whose modules are traps."""
         trap = self.folder / "trap"
         trap.mkdir(exist_ok=True)
@@ -722,7 +720,7 @@ class ReadmeTest(testing.Scratch):
         path.write_text(f"#!/bin/sh\n{token}\n{script}\n", encoding="utf-8")
         path.chmod(0o755)
 
-    def sh(self, script: str, **more: Any) -> testing.Process[bytes]:
+    def sh(self, script: str, **more: Any) -> "testing.Process[bytes]":
         """Run a block of the README."""
         environment = testing.clean_environment(PATH=self.path, HOME=str(self.folder), **IDENTITY)
         return testing.process("sh", "-e", "-c", script, **{"cwd": self.folder, "env": environment, **more})

@@ -1,7 +1,5 @@
 """Tests of prompt_guard.py. Its streams, and how it loads modules, are tested in test_final_message.py."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
