@@ -29,8 +29,7 @@ Exit 0 if the reviewer's report says APPROVE, and for no other reason.
   --json         one JSON object instead of text
   --quiet        nothing on standard output, only the exit status
   --github       also write step outputs, a summary and an annotation
-  --version      print the version, and end in 2
-  -h, --help     print this, and end in 2
+  --version, -h, --help   print the version, or this, and end in 2
 
 exit status
   0  APPROVE, from every report
@@ -98,6 +97,9 @@ class Result(NamedTuple):
     code: int
 
 
+Step = Callable[[Result], None]  # writes something of it; raises CannotRead
+
+
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """The command. Returns the exit status; bad input and a stream that cannot be written raise nothing."""
     try:
@@ -114,9 +116,8 @@ def run(options: argparse.Namespace) -> int:
     """
     result = check(options.reports, options.token, options.diff)
     form = as_json if options.json else as_text
-    steps: List[Callable[[Result], None]] = [] if options.quiet else [lambda result: show(form(result))]
-    if options.github:
-        steps += github(annotated=not options.json and not options.quiet)
+    steps: List[Step] = [] if options.quiet else [lambda result: show(form(result))]
+    steps += github(annotated=form is as_text and not options.quiet) if options.github else []
     for step in steps:
         try:
             step(result)
@@ -133,11 +134,10 @@ def check(reports: Sequence[str], token: Optional[str], diff: Optional[str]) -> 
     """
     try:
         token = token_of_diff(diff) if diff is not None else token
+        outcomes = [judge(path, token) for path in reports]
     except CannotRead as error:
         say(PROGRAM, error)
         outcomes = [Outcome(path, None, None, None, "not read, since the diff cannot be") for path in reports]
-    else:
-        outcomes = [judge(path, token) for path in reports]
     if not all(outcome.rule for outcome in outcomes):
         return Result(outcomes, None, UNREADABLE)
     verdict = combine(outcome.verdict for outcome in outcomes)
@@ -174,16 +174,13 @@ def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
 
 def identity(path: str) -> object:
     """What two names of one file share, hard links and standard input too; where there is no file, its real path."""
-    try:
+    with contextlib.suppress(OSError, ValueError):  # it is missing; a NUL in the path
         found = os.fstat(0) if path == "-" else os.stat(path)
         if found.st_ino:  # some file systems number no files
             return found.st_dev, found.st_ino
-    except (OSError, ValueError):  # it is missing; a NUL in the path
-        pass
-    try:
+    with contextlib.suppress(OSError, ValueError):  # the working folder is gone as well
         return path if path == "-" else os.path.realpath(path)
-    except (OSError, ValueError):  # the working folder is gone as well
-        return path
+    return path
 
 
 def judge(path: str, token: Optional[str]) -> Outcome:
@@ -388,17 +385,11 @@ _NEXT = {
 }
 
 
-def github(annotated: bool) -> List[Callable[[Result], None]]:
-    """What is written for GitHub, in turn: the job's summary, annotations if wanted, the step outputs.
-
-    The outputs come last, so that they say none and 1 where anything before them failed.
-    """
-    notes = [lambda result: show([annotation(outcome) for outcome in result.outcomes])] if annotated else []
-    return [
-        lambda result: append("GITHUB_STEP_SUMMARY", summary(result)),
-        *notes,
-        lambda result: append("GITHUB_OUTPUT", outputs(result)),
-    ]
+def github(annotated: bool) -> List[Step]:
+    """The job's summary, annotations if wanted, and the step outputs: last, to say 1 where something failed."""
+    notes: List[Step] = [lambda result: show([annotation(outcome) for outcome in result.outcomes])]
+    first: List[Step] = [lambda result: append("GITHUB_STEP_SUMMARY", summary(result))]
+    return [*first, *(notes if annotated else []), lambda result: append("GITHUB_OUTPUT", outputs(result))]
 
 
 def append(variable: str, text: str) -> None:

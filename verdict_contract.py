@@ -25,6 +25,7 @@ refusal   REQUEST_CHANGES, or what else reviewers write for it: REJECT, BLOCKED,
 fence     the line of backticks or tildes that opens or closes a block of code
 """
 
+import contextlib
 import hashlib
 import os
 import re
@@ -593,29 +594,22 @@ _ASCII = _Folds({**{ord(cut): "\r" for cut in _CUTS}, ord("\t"): "\t", ord("\n")
 USAGE = "usage: verdict_contract.py [TOKEN], where a token is 8 to 64 hex digits, or verdict_contract.py --new-token"
 
 
-def _put(stream: int, line: str) -> str:
-    """Write a line to a file descriptor; returns the reason where that fails.
+def _main(arguments: List[str]) -> int:
+    """Print the prompt rule, or a fresh token; returns 2 for wrong arguments, 1 where stdout cannot be written.
 
-    Python's own streams may be missing, and what is left in them at the end may change the exit status.
+    Past Python's own streams: they may be missing, and what is left in them at the end may change the exit status.
     """
     try:
-        os.write(stream, (line + "\n").encode())
-    except OSError as error:
-        return error.strerror or type(error).__name__
-    return ""
-
-
-def _main(arguments: List[str]) -> int:
-    """Print the prompt rule, or a fresh token; returns 2 for wrong arguments, 1 where stdout cannot be written."""
-    try:
         text = new_token() if arguments == ["--new-token"] else prompt_rule(*arguments)
+        os.write(1, f"{text}\n".encode())
+        return 0
     except (TypeError, ValueError):
-        _put(2, USAGE)
-        return 2
-    failed = _put(1, text)
-    if failed:
-        _put(2, f"verdict_contract.py: standard output: {failed}")
-    return 1 if failed else 0
+        reason, status = USAGE, 2
+    except OSError as error:
+        reason, status = f"verdict_contract.py: standard output: {error.strerror}", 1
+    with contextlib.suppress(OSError):
+        os.write(2, f"{reason}\n".encode())
+    return status
 
 
 if __name__ == "__main__":
