@@ -2133,7 +2133,7 @@ class FunctionTest(unittest.TestCase):
     def test_prompt_rule_and_parser_are_made_of_the_same_words(self) -> None:
         source = Path(verdict_contract.__file__).read_text(encoding="utf-8")
         names: Dict[str, Any] = {"__name__": "renamed"}
-        for word, other in (("APPROVE", "SHIP"), ("REQUEST_CHANGES", "HOLD_CHANGES"), ("_WORD", "RULING")):
+        for word, other in (("APPROVE", "SHIP"), ("REQUEST_CHANGES", "HOLD_CHANGES"), ("_VERDICT", "RULING")):
             source, times = re.subn(rf'^{word} = "\w+"$', f'{word} = "{other}"', source, flags=re.MULTILINE)
             self.assertEqual(1, times, word)
         exec(compile(source, "renamed", "exec"), names)  # the parser with other words

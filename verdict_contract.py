@@ -1,7 +1,7 @@
 """What an AI reviewer's report says to the script that merges: APPROVE, or anything else.
 
 A false block costs a re-read, a false approve ships a bug. So one rule of RULES can approve,
-it states its whole condition by itself, and whatever is odd about a report counts against it.
+it states its whole condition by itself, and what is odd about a report counts against it.
 
 >>> find_verdict("The lock is held on every path.\\n\\n===VERDICT=== APPROVE")
 'APPROVE'
@@ -18,8 +18,8 @@ of Python 3.8 or later, reads no files and opens no network.
 
 Five words are used throughout:
 
-marker    ===VERDICT===, also in disguise
-sentinel  a marker with nothing but signs before it on its line; what follows it is its value
+marker    ===VERDICT===, also in lookalike letters, or with hidden characters in it
+sentinel  a marker with only signs, or a list number, before it on its line; what follows is its value
 mention   any other marker that an approval or a refusal follows
 refusal   REQUEST_CHANGES, or what else reviewers write for it: REJECT, BLOCKED, NOT APPROVED
 fence     the line of backticks or tildes that opens or closes a block of code
@@ -52,13 +52,11 @@ APPROVE = "APPROVE"
 REQUEST_CHANGES = "REQUEST_CHANGES"
 AMBIGUOUS = "AMBIGUOUS"
 
-_EXIT_CODES = {APPROVE: 0, REQUEST_CHANGES: 3}
-_EXIT_OTHERWISE = 4
-
 
 def exit_code(verdict: Optional[str]) -> int:
     """The exit status for a verdict: 0 for APPROVE, 3 for REQUEST_CHANGES, 4 for all else."""
-    return _EXIT_CODES.get(verdict, _EXIT_OTHERWISE) if isinstance(verdict, str) else _EXIT_OTHERWISE
+    known = {APPROVE: 0, REQUEST_CHANGES: 3}
+    return known.get(verdict, 4) if isinstance(verdict, str) else 4
 
 
 def combine(verdicts: Iterable[Optional[str]]) -> Optional[str]:
@@ -77,8 +75,8 @@ def combine(verdicts: Iterable[Optional[str]]) -> Optional[str]:
 
 # --- What the model is told -----------------------------------------------------------------------
 
-_WORD = "VERDICT"
-_MARK = f"==={_WORD}==="
+_VERDICT = "VERDICT"
+_MARKER_TEXT = f"==={_VERDICT}==="
 _PLACEHOLDER = "<value>"
 _TOKEN = re.compile("[0-9A-Fa-f]{8,64}")
 
@@ -86,7 +84,7 @@ _TOKEN = re.compile("[0-9A-Fa-f]{8,64}")
 def new_token() -> str:
     """A token for one review: 16 hex digits from the system's random source.
 
-    Text that was written before the token was drawn cannot hold it, so no quotation can approve.
+    Text that was written before the token was drawn cannot hold it, so no quotation of it can approve.
     """
     return os.urandom(8).hex()
 
@@ -95,16 +93,18 @@ def diff_token(diff: Union[bytes, str]) -> str:
     """A token that ties a stored report to the change it reviewed: the start of the diff's SHA-256.
 
     Takes the diff's bytes; text is encoded as UTF-8 with surrogateescape. Returns 16 hex digits.
-    Raises ValueError for text that cannot be encoded, TypeError for what is neither.
+    Raises ValueError for text that cannot be encoded, TypeError for what holds no bytes.
     """
     data = diff.encode("utf-8", "surrogateescape") if isinstance(diff, str) else diff
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _check_token(token: Optional[str]) -> None:
-    if token is not None and not isinstance(token, str):
+    if token is None:
+        return
+    if not isinstance(token, str):
         raise TypeError(f"a token is a str of hex digits, not {type(token).__name__}")
-    if token is not None and not _TOKEN.fullmatch(token):
+    if not _TOKEN.fullmatch(token):
         raise ValueError("a token is 8 to 64 hex digits")
 
 
@@ -115,7 +115,7 @@ def prompt_rule(token: Optional[str] = None) -> str:
     Raises ValueError for a malformed token, TypeError for one that is no str.
     """
     _check_token(token)
-    shape = " ".join(filter(None, [_MARK, _PLACEHOLDER, token]))
+    shape = " ".join(filter(None, [_MARKER_TEXT, _PLACEHOLDER, token]))
     copied = " Copy the token after it as it stands." if token else ""
     return f"""\
 End your reply with exactly one line of this shape, as the very last line:
@@ -143,11 +143,11 @@ class _Facts(NamedTuple):
     unknown: List[int]  # of sentinels that say something else
     off_form: List[int]  # of sentinels that say nothing, or APPROVE and more
     approvals: List[int]  # of sentinels that say APPROVE
-    marks: List[int]  # of every sentinel and mention
-    refusals: List[int]  # of lines that refuse by themselves, in fences too
+    markers: List[int]  # of every sentinel and mention
+    refusals: List[int]  # of lines that refuse by themselves, in blocks of code too
     objections: List[int]  # of those, and of mentions and old-style statements that refuse
-    prose_refuses: List[int]  # of the objections outside fences
-    prose_approves: List[int]  # of old-style approvals outside fences
+    prose_refuses: List[int]  # of the objections outside blocks of code
+    prose_approves: List[int]  # of old-style approvals outside blocks of code
     last: int  # of the last line that is not blank
     last_word: int  # of the last line that holds a letter or digit
     bare: bool  # whether the last line has the one shape that can approve
@@ -160,13 +160,13 @@ class Rule(NamedTuple):
 
     id: str
     verdict: Optional[str]
-    when: str  # completes "... when"
+    when: str  # in words
     holds: Callable[[_Facts], Sequence[Optional[int]]]  # the lines it points at; empty: it does not hold
 
 
 def _approved(f: _Facts) -> List[int]:
     """The whole condition by itself, so that no other row, kept or dropped, makes approving easier."""
-    alone = f.approvals == f.marks == [f.last]
+    alone = f.approvals == f.markers == [f.last]
     undisputed = not f.refusals and not f.unclosed
     return f.approvals if alone and f.bare and f.token_right and undisputed else []
 
@@ -182,7 +182,7 @@ RULES = (
     Rule("off-form", AMBIGUOUS, "a marker line approves in more than the word, or says nothing",
          lambda f: f.off_form),
     Rule("repeated", AMBIGUOUS, "a marker line approves, and there is a second marker with a verdict behind it",
-         lambda f: f.approvals and f.marks[1:]),
+         lambda f: f.approvals and f.markers[1:]),
     Rule("not-last", AMBIGUOUS, "the approval is not on the last line",
          lambda f: [line for line in f.approvals if line < f.last_word]),
     Rule("signs-after", AMBIGUOUS, "the approval is not on the last line: only a fence, a rule or other signs follow",
@@ -193,7 +193,7 @@ RULES = (
          lambda f: [] if f.token_right else f.approvals),
     Rule("open-block", AMBIGUOUS, "the approval stands below a code fence or a comment that is never closed",
          lambda f: f.unclosed),
-    Rule("approved", APPROVE, "the last line is the only marker line, approves in the right form, and nothing refuses",
+    Rule("approved", APPROVE, "the only marker line is the last, approves in the right form, and no line refuses",
          _approved),
     Rule("weak-both", AMBIGUOUS, "there is no marker line, and the text both approves and refuses",
          lambda f: f.prose_approves and f.prose_refuses and sorted(f.prose_approves + f.prose_refuses)),
@@ -220,17 +220,18 @@ class Reading(NamedTuple):
     def __str__(self) -> str:
         """One line to print, which holds no word of the report."""
         if self.verdict in (APPROVE, REQUEST_CHANGES):
-            return f"{_WORD}: {self.verdict}"
+            return f"{_VERDICT}: {self.verdict}"
         when = next(rule.when for rule in RULES if rule.id == self.rule)
         place = f"{self.rule}, line {self.line}" if self.line else self.rule
-        return f"{_WORD}: {self.verdict or '(not stated)'} !! {place}: {when}; read the report"
+        return f"{_VERDICT}: {self.verdict or '(not stated)'} !! {place}: {when}; read the report"
 
 
 def read_verdict(report: Optional[str], token: Optional[str] = None) -> Reading:
     """What the reviewer's report says, and why: the first of RULES that holds.
 
     The report is the whole reply as text; None reads like an empty one. With a token, as it was
-    given to prompt_rule, an approval counts only if it ends in that token (in any case).
+    given to prompt_rule, an approval counts only if it ends in that token (in any case), without
+    one only if it has none.
     Raises TypeError for another type (decode bytes first), and for tokens as prompt_rule does.
     """
     if report is not None and not isinstance(report, str):
@@ -263,8 +264,8 @@ def verdict_line(report: Optional[str], token: Optional[str] = None) -> str:
 # Cleaned text begins with a line end: each line begins with one, and the number of a line is that of
 # the line ends before any place in it. Folded text is what a suspicious reader sees: ASCII capitals,
 # without disguises. There "\r" stands for whatever else somebody's screen may break a line at, and a
-# piece between line ends of either kind is a loose line. What approves is read in the cleaned text,
-# what may count against it is found in the folded one.
+# piece between line ends of either kind is a loose line. The one bare shape, fences and comments are
+# looked for in the cleaned text, everything else is found in the folded one.
 
 
 def _read(report: str, token: Optional[str]) -> _Facts:
@@ -273,18 +274,20 @@ def _read(report: str, token: Optional[str]) -> _Facts:
     folded, last = _folded(text), text.count("\n")
     lines = _loose_lines(folded, last)
     # 2. Find the markers and what stands behind each, then what else refuses.
-    refused, unknown, off_form, approvals, refusing, marks = _markers(lines)
+    said = [(line.number, says) for line in lines for says in _markers(line.text)]
+    kinds = (REQUEST_CHANGES, _UNKNOWN, _OFF_FORM, APPROVE, _REFUSING_MENTION)
+    refused, unknown, off_form, approvals, refusing = ([at for at, says in said if says == kind] for kind in kinds)
     refusals = _refusal_lines(lines, folded)
     objections = sorted({*refusals, *refusing, *_old_style(REQUEST_CHANGES, lines)})
-    # 3. Hear the prose; its rules stand last, where no sentinel is left to decide (and the old style fits one, too).
-    prose_refuses = _outside_fences(objections, text)
-    prose_approves = [] if approvals else _outside_fences(_old_style(APPROVE, lines), text)
+    # 3. Hear the prose; beside an approval nobody asks, and the old style would find the approval itself.
+    prose_refuses = _outside_code(objections, text)
+    prose_approves = [] if approvals else _outside_code(_old_style(APPROVE, lines), text)
     # 4. Look at the last line as it is written, and at what is left open above it.
     last_word = last - folded.count("\n", len(folded.rstrip(_SIGNS)))
     bare, token_right = _last_line(text, token)
     unclosed = _unclosed(text) if approvals and token is None else []
-    return _Facts(refused, unknown, off_form, approvals, marks, refusals, objections, prose_refuses, prose_approves,
-                  last, last_word, bare, token_right, unclosed)  # fmt: skip
+    return _Facts(refused, unknown, off_form, approvals, [at for at, _ in said], refusals, objections,
+                  prose_refuses, prose_approves, last, last_word, bare, token_right, unclosed)  # fmt: skip
 
 
 class _Line(NamedTuple):
@@ -296,7 +299,7 @@ class _Line(NamedTuple):
 
 
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
-_CR = re.compile(r"\r(?=\n|\Z)")
+_CR = re.compile(r"\r(?=\n|\Z)")  # of CRLF, or at the very end
 _LOOSE = re.compile(r"[^\r\n]+")
 
 
@@ -316,37 +319,28 @@ def _loose_lines(folded: str, count: int) -> List[_Line]:
 
 # --- Markers --------------------------------------------------------------------------------------
 
-_ALNUM, _SIGN = "[0-9A-Z]", "[^0-9A-Z]"  # of folded text
+_ALNUM, _SIGN = "[0-9A-Z]", "[^0-9A-Z]"  # of folded text: a small letter that is put into it is a sign
 _SIGNS = "".join(sign for sign in map(chr, range(128)) if not sign.isalnum())
 _GAP = r"[*`_ \t-]*"  # between the words of a refusal, of which one may be in bold
 _SPELLINGS = REQUEST_CHANGES.replace("_", _GAP)
 _TRIM = "*_`:."  # what may stand around value and token
-_MARKED = rf"==+[ \t]*{_WORD}[ \t]*==+"
+_MARKER_SHAPE = rf"==+[ \t]*{_VERDICT}[ \t]*==+"
 
-_MARKER = re.compile(rf"(?<!=){_MARKED}")  # from the start of a run of =, or a long one would be searched from each
+_MARKER = re.compile(rf"(?<!=){_MARKER_SHAPE}")  # from the start of a run of =, or a long one takes a search from each
 _BEFORE_SENTINEL = re.compile(rf"{_SIGN}*(?:[0-9]+[.)]{_SIGN}*)?")  # perhaps a list number
 _OFF_FORM, _UNKNOWN, _MENTION, _REFUSING_MENTION = "off form", "unknown", "mention", "refusing mention"
 _INSTRUCTION = re.compile(rf"{_SIGN}*{_PLACEHOLDER.upper()}")
 
 
-def _markers(lines: Sequence[_Line]) -> List[List[int]]:
-    """The lines of the sentinels that say each of four things, of the mentions that refuse, and of all that count."""
-    marks = [(line.number, says) for line in lines for says in _marks(line.text) if says]
-    kinds = (REQUEST_CHANGES, _UNKNOWN, _OFF_FORM, APPROVE, _REFUSING_MENTION)
-    return [*([at for at, says in marks if says == kind] for kind in kinds), [at for at, _ in marks]]
-
-
-def _marks(line: str) -> Iterator[Optional[str]]:
-    """What each marker of a loose line says; None for one that counts nowhere."""
+def _markers(line: str) -> Iterator[str]:
+    """What each marker of a loose line says, but for those that count nowhere."""
     before, *behind = _MARKER.split(line)
-    sentinels = behind[:1] if _BEFORE_SENTINEL.fullmatch(before) and not _quotes_the_prompt("=".join(behind)) else []
-    yield from map(_sentinel, sentinels)
-    yield from map(_mention, behind[len(sentinels) :])  # before these stand letters
-
-
-def _quotes_the_prompt(behind: str) -> bool:
-    """Whether what stands behind the first marker of a line is the instruction, and names no verdict."""
-    return bool(_INSTRUCTION.match(behind)) and APPROVE not in behind and not _REFUSAL.search(behind)
+    if behind and _BEFORE_SENTINEL.fullmatch(before):
+        rest = "=".join(behind)
+        if _INSTRUCTION.match(rest) and APPROVE not in rest and not _REFUSAL.search(rest):
+            return
+        yield _sentinel(behind.pop(0))
+    yield from filter(None, map(_mention, behind))
 
 
 def _sentinel(behind: str) -> str:
@@ -357,7 +351,7 @@ def _sentinel(behind: str) -> str:
     value = " ".join(words).strip(_TRIM + " ")
     if value == APPROVE:
         return APPROVE
-    if _THE_WORD.match(value.lstrip(_SIGNS)) and APPROVE not in value:
+    if _REQUEST_CHANGES.match(value.lstrip(_SIGNS)) and APPROVE not in value:
         return REQUEST_CHANGES
     begins = not value or value.lstrip(_SIGNS).startswith(APPROVE)
     return _OFF_FORM if begins and not _REFUSAL.search(behind) else _UNKNOWN
@@ -375,7 +369,8 @@ def _mention(behind: str) -> Optional[str]:
 
 _AROUND = rf"[{_TRIM} \t]*"
 _BARE = re.compile(
-    rf"\n {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARKED}{_AROUND}{APPROVE}{_AROUND}(?:(?P<token>{_TOKEN.pattern})[{_TRIM}]*)?",
+    rf"\n {{0,3}}(?:#{{1,6}} +)?[*_`]*{_MARKER_SHAPE}"
+    rf"{_AROUND}{APPROVE}{_AROUND}(?:(?P<token>{_TOKEN.pattern})[{_TRIM}]*)?",
     re.ASCII | re.IGNORECASE,
 )
 _FENCE = re.compile(r"\n(?=[ `~]) {0,3}(`{3,}|~{3,})([^\n]*)")
@@ -391,19 +386,19 @@ def _last_line(text: str, token: Optional[str]) -> Tuple[bool, bool]:
 
 
 def _fences(text: str) -> List[int]:
-    """The lines of the fences that open and close blocks of code, in turn, as CommonMark has them."""
-    turns: List[int] = []
+    """The lines of the fences that open and close code, in turn, as CommonMark has them outside quotes and lists."""
+    fences: List[int] = []
     open_by, number, above = "", 0, 0
     for match in _matches(_FENCE, "`~", text):
         run, rest = match.groups()
         opens = not open_by and (run[0] == "~" or "`" not in rest)
-        closes = run.startswith(open_by) and not rest.strip(_BLANKS)
+        closes = open_by and run.startswith(open_by) and not rest.strip(_BLANKS)
         if opens or closes:
-            open_by = run if opens else ""
+            open_by = "" if closes else run
             number += text.count("\n", above, match.end())
             above = match.end()
-            turns.append(number)
-    return turns
+            fences.append(number)
+    return fences
 
 
 def _unclosed(text: str) -> List[int]:
@@ -414,7 +409,7 @@ def _unclosed(text: str) -> List[int]:
     return sorted(opened + [text.count("\n", 0, end) for end in last_comment if "-->" not in text[end:]])
 
 
-def _outside_fences(lines: List[int], text: str) -> List[int]:
+def _outside_code(lines: List[int], text: str) -> List[int]:
     """Those of the lines that no block of code holds; one that never closes holds the rest."""
     fences = _fences(text) if lines else []
     return [line for line in lines if bisect(fences, line) % 2 == 0]
@@ -431,42 +426,49 @@ _REFUSALS = (  # as expressions in which a blank is a _GAP
 )
 _ANY_REFUSAL = "|".join(_REFUSALS).replace(" ", _GAP)
 _REFUSAL = re.compile(rf"(?<!{_ALNUM})(?:{_ANY_REFUSAL})(?!{_ALNUM})")
-_THE_WORD = re.compile(rf"{_SPELLINGS}(?!{_ALNUM})")
+_REQUEST_CHANGES = re.compile(rf"{_SPELLINGS}(?!{_ALNUM})")
 _ENDS_LINE = rf"{_SIGN}*\Z"
 _ENDS = rf"(?:{_ENDS_LINE}|{_SIGN}*(?:[,;:.!?(\[|]|-[ \t]|[ \t]-)|{_SIGN}+(?:BECAUSE|UNTIL|UNLESS|SINCE)(?!{_ALNUM}))"
-_WORD_ENDS_LINE = rf"(?:{_SPELLINGS}|CHANGES[_-]REQUESTED){_ENDS_LINE}"
+_REQUEST_CHANGES_ALONE = rf"(?:{_SPELLINGS}|CHANGES[_-]REQUESTED){_ENDS_LINE}"
 
 # What may stand before a refusal; "signs" are those right before it.
 _UNQUOTED = "[^0-9A-Z>]*"
 _LABEL = rf"{_UNQUOTED}(?:(?:THE|MY|OUR|FINAL|OVERALL|REVIEW|REVIEWER|CODE|PR|MERGE){_SIGN}+){{0,3}}"
 _SEPARATOR = rf"(?={_SIGN}*[:=|-])(?P<signs>{_SIGN}+)"
-_VERDICT_LABEL = rf"{_LABEL}{_WORD}{_SEPARATOR}"
-_DECISION_LABEL = rf"{_LABEL}(?:{_WORD}|DECISION|RECOMMENDATION){_SEPARATOR}"
+_VERDICT_LABEL = rf"{_LABEL}{_VERDICT}{_SEPARATOR}"
+_DECISION_LABEL = rf"{_LABEL}(?:{_VERDICT}|DECISION|RECOMMENDATION){_SEPARATOR}"
 _FREE_LABEL = (
     rf"{_SIGN}*{_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?"  # up to 40, then a colon or =, or its last word is VERDICT
-    rf"(?:(?={_SIGN}*[:=])|(?<={_WORD})(?<!{_ALNUM}{_WORD}))(?P<signs>{_SIGN}+)"
+    rf"(?:(?={_SIGN}*[:=])|(?<={_VERDICT})(?<!{_ALNUM}{_VERDICT}))(?P<signs>{_SIGN}+)"
 )
 _TICKED_BOX = rf"(?={_UNQUOTED}\[x\])(?P<signs>{_UNQUOTED})"
 
 # Of a refusal that goes on, a shorter one may end where the whole does not: NOT READY - FOR MERGE WE NEED TESTS.
-_KINDS = [  # of refusal lines
+_REFUSAL_LINES = [  # of refusal lines
     re.compile(before + refusal)
     for before, refusal in (
-        (rf"(?P<signs>{_SIGN}*)", _WORD_ENDS_LINE),  # **Request changes**
-        (_FREE_LABEL, _WORD_ENDS_LINE),  # Final answer: REQUEST_CHANGES
+        (rf"(?P<signs>{_SIGN}*)", _REQUEST_CHANGES_ALONE),  # **Request changes**
+        (_FREE_LABEL, _REQUEST_CHANGES_ALONE),  # Final answer: REQUEST_CHANGES
         (_DECISION_LABEL, _REFUSAL.pattern + _ENDS_LINE),  # Decision: reject
-        (_DECISION_LABEL, _THE_WORD.pattern + _ENDS),  # Recommendation: request changes, it leaks
+        (_DECISION_LABEL, _REQUEST_CHANGES.pattern + _ENDS),  # Recommendation: request changes, it leaks
         (_VERDICT_LABEL, _REFUSAL.pattern + _ENDS),  # Final verdict - REJECT, it leaks
         (_TICKED_BOX, _REFUSAL.pattern + _ENDS),  # - [x] Request changes: it leaks
     )
 ]
 _UNDER_A_LABEL = [re.compile(rf"(?P<signs>{_UNQUOTED}){_REFUSAL.pattern}{_ENDS}")]
-_JSON_VERDICT = re.compile(rf'"{_WORD}"[ \t]*:[ \t]*(?="([^"]*)")')  # its value may be the name of the next
-_TELLING_WORDS = (_WORD, "DECISION", "RECOMMENDATION", "CHANGES", "[X]")  # no line says anything without one
+_JSON_REFUSAL = re.compile(rf'"{_VERDICT}"[ \t]*:[ \t]*"(?:{_ANY_REFUSAL})"')  # {"verdict": "reject"}
+_TELLING_WORDS = (
+    _VERDICT,
+    "DECISION",
+    "RECOMMENDATION",
+    "CHANGES",
+    "[X]",
+)  # one stands in each line that can refuse by itself, or says a verdict
 
-_LABEL_ALONE = re.compile(rf"{_LABEL}{_WORD}{_UNQUOTED}")
+_LABEL_ALONE = re.compile(rf"{_LABEL}{_VERDICT}{_UNQUOTED}")
 _NEXT = re.compile(r"[ \t\r\n]*([^\r\n]*)")
 _DATED = re.compile(rf"{_SIGN}*(?:PREVIOUS|PRIOR|EARLIER|FORMER)(?!{_ALNUM})")
+# What is taken for a sign in a refusal line: the tick of [x], a list number such as 2., and a token at the end.
 _ITEM = re.compile(rf"(?<=\[)X(?=\])|(?<!{_ALNUM})[0-9]+(?=[.)])|(?<!{_ALNUM})[0-9A-F]{{8,64}}(?={_SIGN}*\Z)")
 
 
@@ -474,30 +476,27 @@ def _refusal_lines(lines: Sequence[_Line], folded: str) -> List[int]:
     """The lines that refuse by themselves, or as the first below a verdict label that stands alone."""
     found = set()
     for line in lines:
-        shown = _items_as_signs(line.text)
-        if _refuses(shown, _KINDS):
+        shown = _ITEM.sub("x", line.text)
+        if _refuses(shown, _REFUSAL_LINES):
             found.add(line.number)
         below = _LABEL_ALONE.fullmatch(shown) and _NEXT.match(folded, line.end)
-        if below and _refuses(_items_as_signs(below[1]), _UNDER_A_LABEL):
+        if below and _refuses(_ITEM.sub("x", below[1]), _UNDER_A_LABEL):
             found.add(line.number + folded.count("\n", line.end, below.end()))
     return sorted(found)
 
 
-def _items_as_signs(line: str) -> str:
-    """The line with the tick in a box, a list number and a token at its end made a sign, as small letters are here."""
-    return _ITEM.sub("x", line)
-
-
 def _refuses(line: str, kinds: Sequence[Pattern[str]]) -> bool:
-    """Whether a loose line is of one of the kinds, not dated and with no empty box before the refusal, or is JSON."""
-    signs = [found["signs"] for found in (kind.match(line) for kind in kinds) if found]
-    chosen = any(before.rfind("[ ]") <= before.rfind("[x]") for before in signs)
-    return (chosen and not _DATED.match(line)) or any(map(_REFUSAL.fullmatch, _JSON_VERDICT.findall(line)))
+    """Whether a loose line is of one of the kinds, not dated and not behind an empty box, or is JSON."""
+    if _JSON_REFUSAL.search(line):
+        return True
+    signs = [match["signs"] for match in (kind.match(line) for kind in kinds) if match]
+    chosen = (before.rfind("[ ]") <= before.rfind("[x]") for before in signs)  # no box, or the last of them is ticked
+    return any(chosen) and not _DATED.match(line)
 
 
 _OLD_STYLE = {
-    word: re.compile(rf"(?<!{_ALNUM}){_WORD}[ \t`:=*#>|.~-]{{1,16}}{shape}(?!_*{_ALNUM})")
-    for word, shape in ((APPROVE, APPROVE), (REQUEST_CHANGES, _SPELLINGS))
+    word: re.compile(rf"(?<!{_ALNUM}){_VERDICT}[ \t`:=*#>|.~-]{{1,16}}{shape}(?!_*{_ALNUM})")
+    for word, shape in {APPROVE: APPROVE, REQUEST_CHANGES: _SPELLINGS}.items()
 }
 
 
@@ -582,8 +581,7 @@ def _ascii(character: str) -> str:
     character = "" if character in _UNSEEN else _LOOKALIKES.get(character, character)
     if character.isascii():
         return character
-    digit = unicodedata.digit(character, None)
-    return str(digit) if digit is not None else "Z" if character.isalpha() else "$"
+    return str(unicodedata.digit(character, "Z" if character.isalpha() else "$"))
 
 
 _ASCII = _Folds({**{ord(cut): "\r" for cut in _CUTS}, ord("\t"): "\t", ord("\n"): "\n"})
