@@ -436,7 +436,7 @@ _UNQUOTED = "[^0-9A-Z>]*"
 _LABEL = rf"{_UNQUOTED}(?:(?:THE|MY|OUR|FINAL|OVERALL|REVIEW|REVIEWER|CODE|PR|MERGE){_SIGN}+){{0,3}}"
 _SEPARATOR = rf"(?={_SIGN}*[:=|-])(?P<signs>{_SIGN}+)"
 _VERDICT_LABEL = rf"{_LABEL}{_VERDICT}{_SEPARATOR}"
-_DECISION_LABEL = rf"{_LABEL}(?:{_VERDICT}|DECISION|RECOMMENDATION){_SEPARATOR}"
+_DECISION_LABEL = rf"{_LABEL}(?:DECISION|RECOMMENDATION){_SEPARATOR}"
 _FREE_LABEL = (
     rf"{_SIGN}*{_ALNUM}(?:[0-9A-Z_/ -]{{0,38}}{_ALNUM})?"  # up to 40, then a colon or =, or its last word is VERDICT
     rf"(?:(?={_SIGN}*[:=])|(?<={_VERDICT})(?<!{_ALNUM}{_VERDICT}))(?P<signs>{_SIGN}+)"
