@@ -2831,12 +2831,11 @@ class CommandTest(Scratch):
             # Without -W: Python 3.13 leaves a with block unclosed where a signal meets the end of a loop in it.
             command = [sys.executable, "-S", str(CHECK), "pipe"]
             running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment())
-            with running:
-                with self.pipe_to(running) as pipe:
-                    pipe.write(bytes(1 << 20))  # more than a pipe holds: once it is written, the other side is reading
-                    pipe.flush()
-                    running.send_signal(number)
-                    out, err = running.communicate(timeout=60)
+            with running, self.pipe_to(running) as pipe:
+                pipe.write(bytes(1 << 20))  # more than a pipe holds: once it is written, the other side is reading
+                pipe.flush()
+                running.send_signal(number)
+                out, err = running.communicate(timeout=60)
             self.assertEqual((130, b"", b"verdict_check.py: interrupted\n"), (running.returncode, out, err), name)
 
     @unittest.skipUnless(POSIX, "needs a POSIX shell")
