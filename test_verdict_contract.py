@@ -344,6 +344,7 @@ LATER = [
     case("unknown-value", "quoted-rule-a-marker-and-a-refusal", AMBIGUOUS, f"{M} <value> {M} says REJECT", A, line=1),
     case("unknown-value", "quoted-rule-and-an-approval", AMBIGUOUS, f"{M} <value> {A}", A, line=1),
     case("unknown-value", "quoted-rule-a-refusal-and-a-marker", AMBIGUOUS, f"{M} <value> REJECT{M}", line=1),
+    case("unknown-value", "marker-before-the-quoted-rule", AMBIGUOUS, f"{M}> {M} <value>", A, line=1),
     case("unknown-value", "quoted-rule-and-a-marker-that-refuses", AMBIGUOUS, f"{M} <value> {M}REJECT", A, line=1),
     case("unknown-value", "signs-for-a-value", AMBIGUOUS, M + " ?!"),
     case("unknown-value", "beside-a-refusal-line", AMBIGUOUS, "Verdict: REJECT", M + " LGTM", A, line=2),

@@ -337,7 +337,7 @@ def _markers(line: str) -> Iterator[str]:
     before, *behind = _MARKER.split(line)
     if behind and _BEFORE_SENTINEL.fullmatch(before):
         rest = "=".join(behind)
-        if _INSTRUCTION.match(rest) and APPROVE not in rest and not _REFUSAL.search(rest):
+        if _INSTRUCTION.match(behind[0]) and APPROVE not in rest and not _REFUSAL.search(rest):
             return
         yield _sentinel(behind.pop(0))
     yield from filter(None, map(_mention, behind))
