@@ -2226,21 +2226,31 @@ def process(*command: Any, **options: Any) -> "Process[bytes]":
     return subprocess.run(words, **options)  # noqa: PLW1510  (it is among the options)
 
 
+def captured(run: Callable[[], int], encoding: str = "utf-8") -> Tuple[int, str, str]:
+    """The status of what runs within this process, and what it wrote to its streams; what it did not flush is missed."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding, errors, "\n") for errors in ("strict", "backslashreplace"))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = run()
+    written = [stream.buffer.getvalue().decode(encoding) for stream in (out, err)]
+    return status, written[0], written[1]
+
+
 def inside(program: ModuleType, *arguments: str, encoding: str = "utf-8") -> Tuple[int, str, str]:
     """Run a program within this process, which spares a start. Returns its status and what it wrote to its streams."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding, errors, "\n") for errors in ("strict", "backslashreplace"))
+
+    def run() -> int:
+        try:
+            return verdict_check.ended(program.PROGRAM, lambda: program.main(arguments))
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else 1
+
     handlers = {number: signal.getsignal(number) for number in signal.Signals}
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = verdict_check.ended(program.PROGRAM, lambda: program.main(arguments))
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 1
+        return captured(run, encoding)
     finally:
         for number, handler in handlers.items():
             if signal.getsignal(number) != handler:
                 signal.signal(number, handler)
-    written = [stream.buffer.getvalue().decode(encoding) for stream in (out, err)]
-    return code, written[0], written[1]
 
 
 def git(folder: Any, *arguments: Any, **options: Any) -> str:
@@ -2528,13 +2538,8 @@ TYPED = [
 
 
 def call(arguments: Sequence[str], encoding: str = "utf-8") -> Tuple[int, str, str]:
-    """Call the command within this process. Returns its status and what came out; what it did not flush is missed."""
-    out = io.TextIOWrapper(io.BytesIO(), encoding, "strict", "\n")
-    err = io.TextIOWrapper(io.BytesIO(), encoding, "backslashreplace", "\n")
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = verdict_check.main(arguments)
-    printed = [stream.buffer.getvalue().decode(encoding) for stream in (out, err)]
-    return code, printed[0], printed[1]
+    """Call the command within this process. Returns its status and what came out."""
+    return captured(lambda: verdict_check.main(arguments), encoding)
 
 
 class CommandTest(Scratch):
