@@ -2967,8 +2967,9 @@ class CommandTest(Scratch):
 
     def test_streams_that_a_caller_took_away(self) -> None:
         for error in (OSError, ValueError):
-            stream = unittest.mock.Mock(fileno=unittest.mock.Mock(side_effect=error))
-            verdict_check._give_up(stream)
+            fails = unittest.mock.Mock(side_effect=error)
+            stream = unittest.mock.Mock(flush=fails, fileno=unittest.mock.Mock(side_effect=error))
+            self.assertIsInstance(verdict_check._put(stream, ""), error)
             stream.fileno.assert_called_once_with()
         shut = io.StringIO()
         shut.close()

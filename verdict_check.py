@@ -29,7 +29,7 @@ Exit 0 if the reviewer's report says APPROVE, and for no other reason.
   --json         one JSON object instead of text
   --quiet        nothing on standard output, only the exit status
   --github       also write step outputs, a summary and an annotation
-  --version, -h, --help   print the version, or this, and end in 2
+  -h, --version  print this, or the version, and end in 2
 
 exit status
   0  APPROVE, from every report
@@ -52,9 +52,7 @@ def provide(*names: str) -> None:
         places = [os.path.join(_HERE, up, name + ".py") for up in ("", os.pardir, os.path.join(os.pardir, os.pardir))]
         path = next(filter(os.path.isfile, places), None)
         if path is None:
-            raise ImportError(
-                name + ".py is neither beside " + os.path.basename(__file__) + " nor in the two folders above"
-            )
+            raise ImportError(f"{name}.py is neither beside {os.path.basename(__file__)} nor in the two folders above")
         if name not in sys.modules:
             module = sys.modules[name] = ModuleType(name)
             module.__file__ = path
@@ -283,12 +281,7 @@ def visible(text: str) -> str:
 
 def say(program: str, line: object) -> None:
     """Print "program: line" on stderr, visibly. Nobody is told where there is no stderr, or one that takes nothing."""
-    if sys.stderr is None:  # print would take stdout
-        return
-    try:
-        print(f"{program}: {visible(str(line))}", file=sys.stderr, flush=True)
-    except (OSError, ValueError):
-        _give_up(sys.stderr)
+    _put(sys.stderr, f"{program}: {visible(str(line))}\n")
 
 
 def show(lines: Sequence[str]) -> None:
@@ -296,25 +289,32 @@ def show(lines: Sequence[str]) -> None:
 
     Raises CannotRead where they cannot be written, and does so here: in a buffer they might still be lost.
     """
-    if not lines:
-        return
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    text = "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding)
-    try:
-        print(text, flush=True)
-    except (OSError, ValueError) as error:  # ValueError: it was closed
-        _give_up(sys.stdout)
+    text = "".join(f"{line}\n" for line in lines)
+    error = _put(sys.stdout, text.encode(encoding, "backslashreplace").decode(encoding))
+    if error is not None:
         raise CannotRead(f"standard output: {_reason_of(error)}") from error
+
+
+def _put(stream: Optional[TextIO], text: str) -> Optional[Exception]:
+    """Write all of a text, where there is a stream. Returns the error, if there is one.
+
+    What is left in the stream's buffer goes nowhere then: it would fail once more at shutdown, with status 120.
+    """
+    if stream is None:
+        return None
+    try:
+        stream.write(text)
+        stream.flush()
+    except (OSError, ValueError) as error:  # ValueError: it was closed
+        with contextlib.suppress(OSError, ValueError):  # it has no descriptor, or none that is open
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return error
+    return None
 
 
 def _reason_of(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
-
-
-def _give_up(stream: TextIO) -> None:
-    """Have what is left in a stream's buffer go nowhere: it would fail once more at shutdown, with status 120."""
-    with contextlib.suppress(OSError, ValueError):  # it has no descriptor, or none that is open
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Parser(argparse.ArgumentParser):
@@ -350,11 +350,8 @@ def ended(program: str, main: Callable[[], int]) -> int:
     An interrupt, by SIGTERM, SIGHUP or SIGQUIT too, is said and is INTERRUPTED; a CannotRead is said and is UNREADABLE.
     """
     status = _guarded(program, main)
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            _give_up(stream)
+    for stream in (sys.stdout, sys.stderr):
+        _put(stream, "")
     if sys.flags.inspect:
         os._exit(status)  # Python would ask for more, and leave with 0
     return status
@@ -387,9 +384,11 @@ _NEXT = {
 
 def github(annotated: bool) -> List[Step]:
     """The job's summary, annotations if wanted, and the step outputs: last, to say 1 where something failed."""
-    notes: List[Step] = [lambda result: show([annotation(outcome) for outcome in result.outcomes])]
-    first: List[Step] = [lambda result: append("GITHUB_STEP_SUMMARY", summary(result))]
-    return [*first, *(notes if annotated else []), lambda result: append("GITHUB_OUTPUT", outputs(result))]
+    return [
+        lambda result: append("GITHUB_STEP_SUMMARY", summary(result)),
+        lambda result: show([annotation(outcome) for outcome in result.outcomes if annotated]),
+        lambda result: append("GITHUB_OUTPUT", outputs(result)),
+    ]
 
 
 def append(variable: str, text: str) -> None:

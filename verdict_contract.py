@@ -444,7 +444,7 @@ _FREE_LABEL = (
 _TICKED_BOX = rf"(?={_UNQUOTED}\[x\])(?P<signs>{_UNQUOTED})"
 
 # Of a refusal that goes on, a shorter one may end where the whole does not: NOT READY - FOR MERGE WE NEED TESTS.
-_REFUSAL_LINES = [  # of refusal lines
+_REFUSAL_LINES = [
     re.compile(before + refusal)
     for before, refusal in (
         (rf"(?P<signs>{_SIGN}*)", _REQUEST_CHANGES_ALONE),  # **Request changes**
@@ -457,13 +457,8 @@ _REFUSAL_LINES = [  # of refusal lines
 ]
 _UNDER_A_LABEL = [re.compile(rf"(?P<signs>{_UNQUOTED}){_REFUSAL.pattern}{_ENDS}")]
 _JSON_REFUSAL = re.compile(rf'"{_VERDICT}"[ \t]*:[ \t]*"(?:{_ANY_REFUSAL})"')  # {"verdict": "reject"}
-_TELLING_WORDS = (
-    _VERDICT,
-    "DECISION",
-    "RECOMMENDATION",
-    "CHANGES",
-    "[X]",
-)  # one stands in each line that can refuse by itself, or says a verdict
+# One of these stands in each line that refuses by itself or says a verdict.
+_TELLING_WORDS = (_VERDICT, "DECISION", "RECOMMENDATION", "CHANGES", "[X]")
 
 _LABEL_ALONE = re.compile(rf"{_LABEL}{_VERDICT}{_UNQUOTED}")
 _NEXT = re.compile(r"[ \t\r\n]*([^\r\n]*)")

@@ -21,9 +21,7 @@ def provide(*names: str) -> None:
         places = [os.path.join(_HERE, up, name + ".py") for up in ("", os.pardir, os.path.join(os.pardir, os.pardir))]
         path = next(filter(os.path.isfile, places), None)
         if path is None:
-            raise ImportError(
-                name + ".py is neither beside " + os.path.basename(__file__) + " nor in the two folders above"
-            )
+            raise ImportError(f"{name}.py is neither beside {os.path.basename(__file__)} nor in the two folders above")
         if name not in sys.modules:
             module = sys.modules[name] = ModuleType(name)
             module.__file__ = path
