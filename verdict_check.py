@@ -28,7 +28,7 @@ Exit 0 if the reviewer's report says APPROVE, and for no other reason.
   --diff FILE    take the token from this diff
   --json         one JSON object instead of text
   --quiet        nothing on standard output, only the exit status
-  --github       also write step outputs, a summary and an annotation
+  --github       also write step outputs, a summary and, beside text, an annotation
   -h, --version  print this, or the version, and end in 2
 
 exit status
