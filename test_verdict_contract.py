@@ -2529,7 +2529,7 @@ FULL, GONE = f"verdict_check.py: standard output: {NO_SPACE}\n", f"verdict_check
 TYPED = [
     ("a >/dev/full", 1, "", FULL), ("r --json >/dev/full", 1, "", FULL), ("--help >/dev/full", 2, "", FULL),
     ("gone 2>/dev/full", 1, "", ""), ("--no 2>/dev/full", 2, "", ""), ("a 2>/dev/full", 0, "VERDICT: APPROVE\n", ""),
-    ("a >/dev/full 2>&1", 1, "", ""), ("a >/dev/full 2>&-", 1, "", ""),
+    ("a >/dev/full 2>&1", 1, "", ""), ("a >/dev/full 2>&-", 1, "", ""), ("--quiet --github a >/dev/full", 0, "", ""),
     ("r >&-", 3, "", ""), ("--json a >&-", 0, "", ""), ("--version >&-", 2, "", ""), ("gone >&-", 1, "", GONE),
     ("gone 2>&-", 1, "", ""), ("--no 2>&-", 2, "", ""), ("a 2>&- <&-", 0, "VERDICT: APPROVE\n", ""),
     ("r >&- 2>&- <&-", 3, "", ""), ("- <&-", 1, "", f"verdict_check.py: -: {os.strerror(errno.EBADF)}\n"),
@@ -2798,6 +2798,12 @@ class CommandTest(Scratch):
         script = f"{before}{' '.join(map(shlex.quote, PYTHON))} {shlex.quote(str(file))} {arguments}"
         ran = process("sh", "-c", script, env=clean_environment(**(env or {})))
         return [ran.returncode, ran.stdout.decode(), ran.stderr.decode()]
+
+    @unittest.skipUnless(POSIX, "needs a POSIX shell")
+    def test_an_output_of_which_a_part_has_room(self) -> None:
+        wanted = [1, "", f"verdict_check.py: standard output: {os.strerror(errno.EFBIG)}\n"]
+        for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
+            self.assertEqual(wanted, self.typed(f"--json {'./' * 600}a >cut", unbuffered, before="ulimit -f 1; "))
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
     def test_github_is_told_that_standard_output_is_full(self) -> None:
@@ -3110,6 +3116,16 @@ class DocumentTest(Scratch):
         texts = [path.read_text(encoding="utf-8") for path in programs if not path.name.startswith("test_")]
         copies = [re.findall(r"^def provide\(.*?(?=\n\n\n)", text, re.MULTILINE | re.DOTALL) for text in texts]
         self.assertEqual(1, len({copy for found in copies for copy in found}))
+
+    def test_no_program_goes_on_without_its_modules(self) -> None:
+        for path in [HERE / "verdict_check.py", *(HERE / "examples").glob("*/*.py")]:
+            if "\ndef provide(" in path.read_text(encoding="utf-8"):
+                alone = self.folder / path.name
+                alone.write_bytes(path.read_bytes())
+                # Python would take standard input, here a report, for what is typed at its prompt.
+                ran = process(*PYTHON, "-i", alone, "-", input=b"raise SystemExit(0)")
+                self.assertIn(ran.returncode, (1, 4), path)
+                self.assertEqual((b"", 1), (ran.stdout, ran.stderr.count(b"\n")), ran.stderr)
 
     def test_git_is_started_by_one_helper(self) -> None:
         for path in [Path(__file__), *(HERE / "examples").glob("*/test_*.py")]:

@@ -69,7 +69,7 @@ except (Exception, SystemExit) as _error:
         raise ImportError(_reason) from _error
     with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
         os.write(2, f"{PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
-    sys.exit(UNREADABLE)
+    os._exit(UNREADABLE)  # with python -i, sys.exit would go on with what stdin holds, and leave with 0
 
 LIMIT = 64 << 20  # bytes of a file; more is no report, and an endless one would fill the memory
 
@@ -281,7 +281,7 @@ def visible(text: str) -> str:
 
 def say(program: str, line: object) -> None:
     """Print "program: line" on stderr, visibly. Nobody is told where there is no stderr, or one that takes nothing."""
-    _put(sys.stderr, f"{program}: {visible(str(line))}\n")
+    _put(sys.stderr, f"{program}: {visible(str(line))}")
 
 
 def show(lines: Sequence[str]) -> None:
@@ -289,22 +289,23 @@ def show(lines: Sequence[str]) -> None:
 
     Raises CannotRead where they cannot be written, and does so here: in a buffer they might still be lost.
     """
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    text = "".join(f"{line}\n" for line in lines)
-    error = _put(sys.stdout, text.encode(encoding, "backslashreplace").decode(encoding))
+    error = _put(sys.stdout, "\n".join(lines))
     if error is not None:
         raise CannotRead(f"standard output: {_reason_of(error)}") from error
 
 
-def _put(stream: Optional[TextIO], text: str) -> Optional[Exception]:
-    """Write all of a text, where there is a stream. Returns the error, if there is one.
+def _put(stream: Optional[TextIO], text: str = "") -> Optional[Exception]:
+    """Write a text, if any, with a line end, and what is in the stream's buffer. Returns the error, or None.
 
-    What is left in the stream's buffer goes nowhere then: it would fail once more at shutdown, with status 120.
+    After an error the stream leads nowhere: what is left in its buffer would fail at shutdown, with status 120.
     """
     if stream is None:
         return None
     try:
-        stream.write(text)
+        if text:
+            encoding = getattr(stream, "encoding", None) or "utf-8"
+            shown = text.encode(encoding, "backslashreplace").decode(encoding)
+            print(shown, file=stream)  # its line end is a write of its own, which fails where the text was cut
         stream.flush()
     except (OSError, ValueError) as error:  # ValueError: it was closed
         with contextlib.suppress(OSError, ValueError):  # it has no descriptor, or none that is open
@@ -351,7 +352,7 @@ def ended(program: str, main: Callable[[], int]) -> int:
     """
     status = _guarded(program, main)
     for stream in (sys.stdout, sys.stderr):
-        _put(stream, "")
+        _put(stream)
     if sys.flags.inspect:
         os._exit(status)  # Python would ask for more, and leave with 0
     return status

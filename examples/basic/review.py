@@ -31,7 +31,7 @@ def main(diff: str = "", report: str = "", *command: str) -> int:
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        sys.exit(main(*sys.argv[1:]))
+        os._exit(main(*sys.argv[1:]))
     except (OSError, subprocess.CalledProcessError, KeyboardInterrupt) as error:
         try:
             os.write(2, f"review.py: {str(error) or 'interrupted'}\n".encode())

@@ -105,7 +105,7 @@ except (Exception, SystemExit) as _error:
         raise ImportError(_reason) from _error
     with contextlib.suppress(OSError, AttributeError):  # no stderr, or a full one: what is buffered would end in 120
         os.write(sys.stderr.fileno(), f"{_PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
-    sys.exit(1)
+    os._exit(1)  # with python -i, sys.exit would go on with what stdin holds, and leave with 0
 
 Invoke = Callable[..., object]
 

@@ -77,7 +77,7 @@ except (Exception, SystemExit) as _error:
         raise ImportError(_reason) from _error
     with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
         os.write(2, f"{PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
-    sys.exit(1)
+    os._exit(1)  # with python -i, sys.exit would go on with what stdin holds, and leave with 0
 
 AUTO, TEXT = "auto", "text"
 NO_MESSAGE, USAGE_ERROR = 1, 2  # exit statuses

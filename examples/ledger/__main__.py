@@ -50,7 +50,7 @@ except (Exception, SystemExit) as _error:
     with contextlib.suppress(OSError, ValueError):
         if sys.stderr is not None:
             print(f"ledger: a module cannot be loaded: {_error!a}", file=sys.stderr, flush=True)
-    sys.exit(4)
+    os._exit(4)  # with python -i, sys.exit would go on with what stdin holds, and leave with 0
 
 UNREADABLE, INTERRUPTED = 4, 130
 
@@ -237,7 +237,7 @@ def interrupt(*_: object) -> None:
 
 def run() -> int:
     """main as a program: signals end in 130, and what cannot be written at shutdown does not change the status."""
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
             signal.signal(getattr(signal, name), interrupt)
     code = main()
@@ -247,6 +247,8 @@ def run() -> int:
                 stream.flush()
         except (OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    if sys.flags.inspect:
+        os._exit(code)  # Python would ask for more, and leave with 0
     return code
 
 
