@@ -1,6 +1,6 @@
 """Damage the parser and the command in one place at a time, and see that the tests notice every time.
 
-    python3 .ci/mutants.py [--only TEXT] [--every N] [--all] [--verbose]
+    python3 .ci/mutants.py [--only TEXT] [--every N] [--all]
 
 Each mutant is verdict_contract.py or verdict_check.py with one change to its syntax tree: what mutation tools change
 (comparisons, operators, numbers, conditions, statements), and parts of patterns, lists, calls, slices and strings.
@@ -15,8 +15,9 @@ the argument why nobody can tell it from the original. For speed no mutant meets
 file, a listed one meets only the quick tests that start no process, and random reports are a tenth of those of the
 tests; with --all a listed one meets the others too, and the reports are all. What it cannot prove: that the tests
 notice two changes at once, or code that is missing, or how much slower than the original is too slow (bench.py does).
-Left out are docstrings, annotations, imports, comments, what is no valid Python, and prose, that is every string in
-which two words stand side by side: a test that repeats it proves nothing.
+Left out are docstrings, annotations, imports, comments, what is no valid Python, sizes of parts (written 1 << N, they
+are for speed alone), and prose, that is every string in which two words stand side by side: a test that repeats it
+proves nothing. A condition is not turned round where it is made always and never true.
 
 Exit 0 if every mutant is killed or explained; 1 if one survives or could not be tried, if a listed one is killed or no
 longer there, or if a test fails without any mutant; 2 for usage.
@@ -29,7 +30,6 @@ import contextlib
 import copy
 import cProfile
 import gc
-import itertools
 import json
 import os
 import re
@@ -44,20 +44,7 @@ import unittest
 import unittest.mock
 from pathlib import Path
 from textwrap import indent
-from typing import (
-    Any,
-    Callable,
-    Container,
-    Counter,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Any, Callable, Container, Counter, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -80,9 +67,8 @@ COMPARED = {
     ast.In: (ast.NotIn,), ast.NotIn: (ast.In,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
 }  # fmt: skip
 CALCULATED = {
-    ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,), ast.Mod: (ast.Mult,), ast.Mult: (ast.Add, ast.FloorDiv),
-    ast.FloorDiv: (ast.Mult,), ast.BitOr: (ast.BitAnd, ast.BitXor), ast.BitAnd: (ast.BitOr,),
-    ast.LShift: (ast.RShift,), ast.RShift: (ast.LShift,),
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mod: ast.Mult, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult,
+    ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
 }  # fmt: skip
 LISTS = {ast.Tuple: "elts", ast.List: "elts", ast.Set: "elts", ast.BoolOp: "values", ast.Call: "args"}
 TYPES = re.compile(r"(Callable|Dict|Iterable|Iterator|List|Optional|Pattern|Sequence|Tuple|Union)\b")
@@ -95,11 +81,6 @@ def changed(node: Any, **fields: Any) -> Any:
     twin = copy.copy(node)
     vars(twin).update(fields)
     return twin
-
-
-def negated(test: Any) -> Any:
-    """The opposite of a condition."""
-    return ast.UnaryOp(ast.Not(), test)
 
 
 def shorter(items: Sequence[Any]) -> List[List[Any]]:
@@ -162,7 +143,7 @@ def joined(node: Any) -> Iterator[Any]:
 
 CHANGES: Tuple[Tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
     (ast.Compare, compared),
-    (ast.BinOp, lambda node: [*(changed(node, op=o()) for o in CALCULATED[type(node.op)]), node.left, node.right]),
+    (ast.BinOp, lambda node: [changed(node, op=CALCULATED[type(node.op)]()), node.left, node.right]),
     (ast.BoolOp, lambda node: [changed(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())]),
     (ast.UnaryOp, lambda node: [node.operand]),
     (ast.Constant, constant),
@@ -171,9 +152,8 @@ CHANGES: Tuple[Tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
     (ast.Dict, lambda n: [changed(n, keys=k, values=v) for k, v in zip(shorter(n.keys), shorter(n.values))]),
     (ast.Subscript, lambda node: [node.value]),
     (ast.Slice, lambda node: [changed(node, **{bound: None}) for bound in ("lower", "upper", "step")]),
-    (ast.IfExp, lambda node: [node.body, node.orelse, changed(node, test=negated(node.test))]),
+    (ast.IfExp, lambda node: [node.body, node.orelse]),
     (ast.comprehension, lambda node: [changed(node, ifs=less) for less in shorter(node.ifs)]),
-    (ast.comprehension, lambda n: [changed(n, ifs=replaced(n.ifs, at, negated(t))) for at, t in enumerate(n.ifs)]),
     (ast.JoinedStr, joined),
     ((ast.If, ast.While), lambda node: [changed(node, test=ALWAYS), changed(node, test=NEVER)]),
     (ast.For, lambda node: [changed(node, iter=EMPTY)]),
@@ -351,11 +331,12 @@ def places(node: Any, statement: Any, names: Tuple[str, ...]) -> Iterator[Tuple[
 
 
 def left_out(node: Any, child: Any) -> bool:
-    """Whether a node is a docstring, an import, a type, or the text of a pattern, which is changed as a whole."""
+    """Whether a node is a docstring, an import, a type, a size, or within a pattern, which is changed as a whole."""
     docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
     of_a_pattern = isinstance(child, ast.Constant) and isinstance(node, ast.JoinedStr) and is_pattern(node)
     of_types = isinstance(child, ast.Subscript) and TYPES.match(ast.unparse(child))
-    return bool(docstring or of_a_pattern or of_types or isinstance(child, (ast.Import, ast.ImportFrom)))
+    size = isinstance(child, ast.BinOp) and ast.unparse(child).startswith("1 << ")  # of parts: it is for speed alone
+    return bool(docstring or of_a_pattern or of_types or size or isinstance(child, (ast.Import, ast.ImportFrom)))
 
 
 def named(node: Any, names: Tuple[str, ...]) -> List[str]:
@@ -394,17 +375,12 @@ def lines_of(statement: Any) -> Tuple[int, int]:
 def difference(before: str, after: str) -> str:
     """The line with the change in it, as {before => after}, without the middle of what is long."""
     old, new = (re.findall(r"\w+|\W", text) for text in (before, after))
-    head = alike(old, new)
-    tail = alike(old[head:][::-1], new[head:][::-1])
+    head = len(os.path.commonprefix([old, new]))  # noqa: RUF071 (words)
+    tail = len(os.path.commonprefix([old[head:][::-1], new[head:][::-1]]))  # noqa: RUF071 (words)
     gone, come = ("".join(words[head : len(words) - tail]) for words in (old, new))
     gone, come = (t if len(t) <= 2 * CONTEXT else f"{t[:CONTEXT]} ... {t[-CONTEXT:]}" for t in (gone, come))
     left, right = "".join(old[:head]).split("\n")[-1], "".join(old[len(old) - tail :]).split("\n")[0]
     return " ".join(f"{left[-CONTEXT:]}{{{gone} => {come}}}{right[:CONTEXT]}".split())
-
-
-def alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words are the same at the beginning."""
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))
 
 
 # --- Running the tests on a mutant ----------------------------------------------------------------
@@ -592,15 +568,15 @@ def answers(todo: Sequence[Any], folders: Sequence[Path], work: Any, *more: Any)
 
 def explained() -> Dict[str, str]:
     """The entries of equivalent.txt: names of mutants from the line's start, and below them, indented, the argument."""
-    entries: Dict[str, str] = {}
-    names: List[str] = []
-    for line in EQUIVALENT.read_text(encoding="utf-8").splitlines():
-        if line.startswith(FILES):
-            names = [*(names if names and not entries[names[-1]] else []), line.rstrip()]
-            entries[line.rstrip()] = ""
-        elif line.strip() and not line.startswith("#"):
-            entries.update((name, f"{entries[name]} {line.strip()}".strip()) for name in names)
-    return entries
+    groups = re.findall(r"((?:^[^#\s].*\n)+)((?:^ .*\n)*)", EQUIVALENT.read_text(encoding="utf-8"), re.MULTILINE)
+    return {name: why for lines, why in groups for line in lines.splitlines() for name in names_in(line)}
+
+
+def names_in(line: str) -> List[str]:
+    """The names in a line that tells several changes, with "or" between them."""
+    head, arrow, rest = line.rpartition(" => ")
+    changes, brace, tail = rest.partition("}")
+    return [f"{head}{arrow}{change}{brace}{tail}" for change in changes.split(" or ")]
 
 
 def trouble(name: str, state: str, why: str, entries: Dict[str, str]) -> str:
@@ -618,7 +594,6 @@ def options() -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="TEXT", help="only those whose name holds this text")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="of those only one in N, to try it out")
     parser.add_argument("--all", action="store_true", help="all tests on the listed ones too, and all random reports")
-    parser.add_argument("--verbose", action="store_true", help="print what became of each, and after how many seconds")
     return parser.parse_args()
 
 
@@ -650,8 +625,6 @@ def main() -> int:
             plan.killers[mutant.name] = why
             tally["explained" if state == "survived" and mutant.name in entries else state] += 1
             wrong += filter(None, [trouble(mutant.name, state, why, entries)])
-            if given.verbose:
-                print(f"{time.monotonic() - start:.1f}", state, mutant.name, why, sep="\t", flush=True)
     known = {mutant.name for mutant in made}
     wrong += [f"listed, but there is no such mutant: {name}" for name in entries if name not in known]
     if KILLERS.parent.is_dir():
