@@ -27,6 +27,7 @@ HERE = testing.HERE
 TOOLS = Path(sys.executable).parent
 CONSUMED = f"OWNER/verdict-contract@v{verdict_contract.__version__}"  # as the README says
 Json = Dict[str, Any]
+AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 AT_ONCE = 3  # parts of all this
 JOBS = 6  # of a workflow, at once: most of their time is waiting
 
@@ -255,13 +256,10 @@ def differences(cases: Sequence[Case], jobs: Dict[str, List[Json]]) -> Dict[str,
 def call(folder: Path, *command: object) -> "subprocess.CompletedProcess[str]":
     """Run a command in an environment with little of this one in it; what it prints comes together."""
     path = os.pathsep.join([str(TOOLS), "/usr/local/bin", "/usr/bin", "/bin"])
-    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     # act and pre-commit keep what they cache in folders of the home.
-    env = testing.clean_environment(PATH=path, HOME=str(folder.parent), **names)
-    ran = testing.process(
-        *map(str, command), cwd=folder, env=env, stderr=subprocess.STDOUT, encoding="utf-8", timeout=200
-    )
-    return cast("subprocess.CompletedProcess[str]", ran)
+    env = testing.clean_environment(PATH=path, HOME=str(folder.parent))
+    options: Json = {"cwd": folder, "stderr": subprocess.STDOUT, "encoding": "utf-8", "timeout": 200}
+    return cast("subprocess.CompletedProcess[str]", testing.process(*map(str, command), env=env, **options))
 
 
 def repository(folder: Path, files: Dict[str, bytes]) -> Path:
@@ -271,23 +269,15 @@ def repository(folder: Path, files: Dict[str, bytes]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         path.chmod(0o755 if content.startswith(b"#!") else 0o644)
-    for words in (["init", "-q", "-b", "main"], ["add", "-A", "-f"], ["commit", "-q", "-m", "All"]):
-        done(folder, "git", *words)
+    for command in ("init -q -b main", "add -A -f", "commit -q -m All"):
+        testing.git(folder, *AUTHOR, *command.split())
     return folder
-
-
-def done(folder: Path, *command: object) -> str:
-    """What a command prints. Ends the program where it fails."""
-    ran = call(folder, *command)
-    if ran.returncode:
-        raise SystemExit(f"{command}: {ran.stdout}")
-    return ran.stdout
 
 
 def project() -> Dict[str, bytes]:
     """The files of this repository, as they stand here, without those of .ci/."""
     names = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(names, check=True, cwd=HERE, stdout=subprocess.PIPE).stdout.decode()
+    listed = testing.process(*names, cwd=HERE, check=True).stdout.decode()
     paths = {name: HERE / name for name in listed.split("\0") if name and not name.startswith(".ci/")}
     return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
 
@@ -436,22 +426,17 @@ def hook(bench: Bench) -> List[str]:
     """Pushes through the hook as a user of pre-commit installs it, on a stored review of what is pushed."""
     source, remote = repository(bench.home / "hooks", bench.project), bench.home / "remote.git"
     work = repository(bench.home / "work", {"a.txt": b"1\n"})
-    revision = done(source, "git", "rev-parse", "HEAD").strip()
+    revision = testing.git(source, "rev-parse", "HEAD")
     config = {"repos": [{"repo": str(source), "rev": revision, "hooks": [{"id": "verdict-pre-push"}]}]}
     (work / ".pre-commit-config.yaml").write_text(json.dumps(config, ensure_ascii=False), encoding="utf-8")
     (work / ".git" / "info" / "exclude").write_text("/review.md\n/the.diff\n", encoding="utf-8")
-    for words in (
-        ["git", "init", "-q", "--bare", "-b", "main", remote],
-        ["git", "remote", "add", "origin", remote],
-        ["git", "push", "-q", "origin", "main"],
-        ["git", "add", "-A"],
-        ["git", "commit", "-q", "-m", "A change"],
-        [TOOLS / "pre-commit", "install", "-t", "pre-push"],
-        ["git", "config", "verdict.report", "review.md"],
-    ):
-        done(work, *words)
+    testing.git(work, "clone", "-q", "--bare", ".", remote)
+    for command in ("add -A", "commit -q -m Change", "config verdict.report review.md"):
+        testing.git(work, *AUTHOR, *command.split())
+    testing.git(work, "remote", "add", "origin", remote)
+    call(work, TOOLS / "pre-commit", "install", "-t", "pre-push")
     diff = work / "the.diff"
-    before, after = (done(work, "git", "rev-parse", name) for name in ("HEAD~1", "HEAD"))
+    before, after = (testing.git(work, "rev-parse", name) for name in ("HEAD~1", "HEAD"))
     troubles = []
     for name, options, report, reached in (
         ("no review", [], b"", before),
@@ -464,7 +449,7 @@ def hook(bench: Bench) -> List[str]:
             (work / "review.md").write_text(f"Fine.\n\n===VERDICT=== APPROVE {token}\n", encoding="utf-8")
         pushed = call(work, "git", *options, "push", "-q", "origin", "main")
         blocked = pushed.returncode != 0 and "verdict pre-push: blocked: " in pushed.stdout
-        there = done(remote, "git", "rev-parse", "main")
+        there = testing.git(remote, "rev-parse", "main")
         print(f"pre-commit, {name}: {'blocked' if blocked else 'passed'}")
         if there != reached or blocked != (reached == before):
             troubles.append(f"pre-commit, {name}: status {pushed.returncode}\n{pushed.stdout}")
@@ -479,9 +464,7 @@ def main(pythons: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
 
         def run(check: Callable[[Bench], List[str]]) -> List[str]:
-            home = Path(
-                folder, f"über-\N{BUG}-{check.__name__}"
-            )  # a part of every path; act itself takes no blanks there
+            home = Path(folder, f"über-\N{BUG}-{check.__name__}")  # act itself takes no blanks in a path
             home.mkdir()
             return check(Bench(home, project(), files, chosen))
 
