@@ -17,7 +17,7 @@ tests; with --all a listed one meets the others too, and the reports are all. Wh
 notice two changes at once, or code that is missing, or how much slower than the original is too slow (bench.py does).
 Left out are docstrings, annotations, imports, comments, what is no valid Python, sizes of parts (written 1 << N, they
 are for speed alone), and prose, that is every string in which two words stand side by side: a test that repeats it
-proves nothing. A condition is not turned round where it is made always and never true.
+proves nothing. Tests that notice a condition to be always true and to be never true notice its opposite.
 
 Exit 0 if every mutant is killed or explained; 1 if one survives or could not be tried, if a listed one is killed or no
 longer there, or if a test fails without any mutant; 2 for usage.
@@ -129,12 +129,12 @@ def constant(node: Any) -> Iterator[Any]:
     elif isinstance(node.value, int):
         yield from (ast.Constant(node.value + 1), ast.Constant(node.value - 1))
     elif isinstance(node.value, str):
-        yield from patterns(node) if is_pattern(node) else strings(node.value)
+        yield from patterns(node) if node.is_pattern else strings(node.value)
 
 
 def joined(node: Any) -> Iterator[Any]:
     """A string with holes, without one of them."""
-    if is_pattern(node):
+    if node.is_pattern:
         yield from patterns(node)
     else:
         pairs = zip(node.values, shorter(node.values))
@@ -200,14 +200,6 @@ PIECES = re.compile(
 IN_A_SET = re.compile(r"(?:\\x..|\\.|[^\\])-(?:\\x..|\\.|[^\\])|\\x..|\\.|[^\\]")
 OPENING = ("open", "around")
 ADDED = ("J", "5", ";", " ")  # to a set: a letter, a digit, a sign, a blank
-
-
-def is_pattern(node: Any) -> bool:
-    """Whether the node is a string, with or without holes, that is written as a pattern."""
-    text = getattr(node, "raw", "")
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return bool(text or LOOKS_LIKE_ONE.match(node.value))
-    return isinstance(node, ast.JoinedStr) and bool(text)
 
 
 def patterns(node: Any) -> Iterator[Any]:
@@ -296,11 +288,6 @@ class Mutant(NamedTuple):
     end: int
     text: str
 
-    def source(self, source: str) -> str:
-        """The file's source with the change in it."""
-        lines = source.split("\n")
-        return "\n".join([*lines[: self.start], self.text, *lines[self.end :]])
-
 
 def put(owner: Any, key: Any, new: Any) -> None:
     """Put a node into a list or a field."""
@@ -308,12 +295,13 @@ def put(owner: Any, key: Any, new: Any) -> None:
 
 
 def parsed(source: str) -> ast.Module:
-    """The syntax tree, in which strings know whether they are written raw."""
+    """The syntax tree, in which strings, with or without holes, know whether they are written as a pattern."""
     tree, lines = ast.parse(source), source.split("\n")
     for node in ast.walk(tree):
         if isinstance(node, (ast.Constant, ast.JoinedStr)):
             start = lines[node.lineno - 1].encode()[node.col_offset :].decode()
-            vars(node)["raw"] = bool(re.match(r"""[fF]?[rR][fF]?['"]""", start))
+            raw, text = re.match(r"""[fF]?[rR][fF]?['"]""", start), str(getattr(node, "value", ""))
+            vars(node)["is_pattern"] = bool(raw or LOOKS_LIKE_ONE.match(text))
     return tree
 
 
@@ -333,7 +321,7 @@ def places(node: Any, statement: Any, names: Tuple[str, ...]) -> Iterator[Tuple[
 def left_out(node: Any, child: Any) -> bool:
     """Whether a node is a docstring, an import, a type, a size, or within a pattern, which is changed as a whole."""
     docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-    of_a_pattern = isinstance(child, ast.Constant) and isinstance(node, ast.JoinedStr) and is_pattern(node)
+    of_a_pattern = isinstance(child, ast.Constant) and isinstance(node, ast.JoinedStr) and vars(node)["is_pattern"]
     of_types = isinstance(child, ast.Subscript) and TYPES.match(ast.unparse(child))
     size = isinstance(child, ast.BinOp) and ast.unparse(child).startswith("1 << ")  # of parts: it is for speed alone
     return bool(docstring or of_a_pattern or of_types or size or isinstance(child, (ast.Import, ast.ImportFrom)))
@@ -363,13 +351,9 @@ def mutants(file: str, source: str) -> Iterator[Mutant]:
                 name = f"{file} {'.'.join(names) or 'module'}: {difference(before, after)}"
                 numbers[name] += 1
                 numbered = f"{name} #{numbers[name]}" if numbers[name] > 1 else name
-                yield Mutant(file, numbered, ".".join(names), *lines_of(near), indent(after, " " * near.col_offset))
-
-
-def lines_of(statement: Any) -> Tuple[int, int]:
-    """From which line to which a statement goes, with its decorators."""
-    decorators = getattr(statement, "decorator_list", [])
-    return min(node.lineno for node in (statement, *decorators)) - 1, statement.end_lineno
+                start = min(node.lineno for node in (near, *getattr(near, "decorator_list", ()))) - 1
+                text = indent(after, " " * near.col_offset)
+                yield Mutant(file, numbered, ".".join(names), start, near.end_lineno, text)
 
 
 def difference(before: str, after: str) -> str:
@@ -489,7 +473,8 @@ def measured(folder: Path, share: int, shares: int, plan: Plan) -> List[Any]:
 
 def tried(folder: Path, mutant: Mutant, listed: Container[str], plan: Plan) -> List[str]:
     """Run the rows and the tests on the mutant until one fails: its state and why."""
-    source = mutant.source(plan.sources[mutant.file])
+    lines = plan.sources[mutant.file].split("\n")
+    source = "\n".join([*lines[: mutant.start], mutant.text, *lines[mutant.end :]])
     try:
         plan.code[mutant.file] = compile(source, mutant.file, "exec")
     except SyntaxError as error:
