@@ -138,11 +138,10 @@ def message_of(data: bytes, form: str) -> Optional[str]:
 
 def is_json(text: str) -> bool:
     """Whether it is one value in JSON."""
-    try:
+    with contextlib.suppress(ValueError, RecursionError):
         json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
 def holds(condition: object, statement: str) -> None:
@@ -153,10 +152,9 @@ def holds(condition: object, statement: str) -> None:
 
 def text_of(data: bytes) -> str:
     """Any bytes as a text; half surrogate pairs come through as they are."""
-    try:
+    with contextlib.suppress(UnicodeDecodeError):
         return data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "surrogateescape")
+    return data.decode("utf-8", "surrogateescape")
 
 
 TARGETS = {
@@ -166,24 +164,15 @@ TARGETS = {
 
 # --- Seeds and damage -----------------------------------------------------------------------------
 
-RECORDINGS = (
-    '{"type":"assistant","message":{}}\n{"type":"result","is_error":false,"result":"Fine.\\n===VERDICT=== APPROVE"}\n',
-    '{"type":"result","is_error":false,"result":"Fine.\\n\\n===VERDICT=== APPROVE"}',
-    '[{"type":"assistant","message":{}},{"type":"result","is_error":false,"result":"===VERDICT=== APPROVE"}]',
-    '{"response":"===VERDICT=== APPROVE","stats":{}}', '{"error":{"message":"quota"}}',
-    '{"type":"text","part":{"messageID":"m","text":"Fine."}}\n{"type":"step_finish","part":{"messageID":"m","reason":"stop"}}\n',
-    '{"type":"assistant.message","data":{"content":"Fine.","toolRequests":[]}}\n{"type":"result","exitCode":0}\n',
-    "<think>Is it?</think>\n===VERDICT=== APPROVE", "<think>Is it?", "Thinking...\nIs it?\n...done thinking.\nFine.",
-    "[THINK]Is it?[/THINK]Fine.", "<|channel|>analysis<|message|>Is it?",
-    "\u25c1think\u25b7Is it?\u25c1/think\u25b7Fine.",
-)  # fmt: skip
-
 
 def seeds_of(target: str) -> List[bytes]:
     """The rows of the tests, and what else a target is about."""
     texts = [row.report for row in testing.ROWS]
-    texts = [*RECORDINGS, *texts[::8]] if target == "message" else texts
     seeds = [text.encode("utf-8", "surrogatepass") for text in texts]
+    if target == "message":
+        replies: Any = importlib.import_module("test_final_message")
+        thoughts = [f"{start}Is it?{end}Fine.".encode() for start, end in replies.MARKS]
+        seeds = [*(row[2] for row in (*replies.WHOLE, *replies.REFUSED)), *thoughts, *seeds[::8]]
     if target == "bytes":
         seeds += [bom + text.encode(codec, "replace") for bom, codec in command._BOMS for text in texts[::40]]
     return [seed for seed in seeds if len(seed) <= LONGEST]
