@@ -346,13 +346,13 @@ class Outcome(NamedTuple):
 
 def reviewed(review: Review, folder: Path, server: ModelServer) -> Outcome:
     """One review: the brief and the rule make a prompt, the client's reply is recorded, the gate judges."""
-    work, reply = folder / "checkout", folder / "reply.md"
+    work, reply, diff = folder / "checkout", folder / "reply.md", clients.DIFF.read_text(encoding="utf-8")
     brief = printed(work, "brief")
     told = re.findall("^F-[0-9]+", brief, re.MULTILINE)
     token = run([sys.executable, CONTRACT, "--new-token"], folder).stdout.strip()
     rule = run([sys.executable, CONTRACT, token], folder).stdout
     url = server.add(review.name, script(review, known(told)))
-    done = run(command(folder), work, input=f"{clients.DIFF}\n{brief}\n{rule}", env=environment(folder, url))
+    done = run(command(folder), work, input=f"{diff}\n{brief}\n{rule}", env=environment(folder, url))
     reply.write_text(done.stdout, encoding="utf-8")
     options = ("--report", reply, "--token", token, "--by", CLIENT.name, "--scope", "full")
     recorded = printed(work, "record", *options).splitlines()
