@@ -33,6 +33,7 @@ JOBS = 6  # of a workflow, at once: most of their time is waiting
 
 # --- The cases ------------------------------------------------------------------------------------
 
+ACTION = {name: (HERE / name).read_bytes() for name in ("action.yml", "verdict_check.py", "verdict_contract.py")}
 CANARY = "kumquat"  # in every report, and to be seen nowhere
 TOKEN = "0123456789abcdef"
 DIFF = b"+a line\n"
@@ -263,7 +264,7 @@ def call(folder: Path, *command: object) -> "subprocess.CompletedProcess[str]":
 
 
 def repository(folder: Path, files: Dict[str, bytes]) -> Path:
-    """Make a repository of the files, and commit them."""
+    """Make a repository of the files and of what is there, and commit all."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -274,21 +275,12 @@ def repository(folder: Path, files: Dict[str, bytes]) -> Path:
     return folder
 
 
-def project() -> Dict[str, bytes]:
-    """The files of this repository, as they stand here, without those of .ci/."""
-    names = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = testing.process(*names, cwd=HERE, check=True).stdout.decode()
-    paths = {name: HERE / name for name in listed.split("\0") if name and not name.startswith(".ci/")}
-    return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
-
-
 def act(folder: Path, workflow: Path, consumed: Dict[str, Path]) -> Dict[str, List[Json]]:
     """Run a workflow. Returns act's events for each job, by its id; of a matrix, by its name.
 
     act exits with 0 where it skips a job, so nothing is made of its status.
     """
-    runners = [f"{os_}-latest=-self-hosted" for os_ in ("ubuntu", "macos", "windows")]
-    words = [word for runner in runners for word in ("-P", runner)]
+    words = [word for name in ("ubuntu", "macos", "windows") for word in ("-P", f"{name}-latest=-self-hosted")]
     words += [word for uses, path in consumed.items() for word in ("--local-repository", f"{uses}={path}")]
     words += f"--pull=false --container-daemon-socket - --no-cache-server --json --concurrent-jobs={JOBS}".split()
     ran = call(folder, TOOLS / "act", "push", "-W", workflow, *words)
@@ -314,25 +306,19 @@ def workflow(folder: Path, jobs: Dict[str, Json]) -> Path:
 
 
 class Bench(NamedTuple):
-    """A scratch folder, the files of the project, and those of the reports with the cases for them."""
+    """A scratch folder, and the files of the reports with the cases for them."""
 
     home: Path
-    project: Dict[str, bytes]
     files: Dict[str, bytes]
     cases: Tuple[Case, ...]
-
-    @property
-    def action(self) -> Dict[str, bytes]:
-        """All that the action is made of."""
-        return {name: self.project[name] for name in ("action.yml", "verdict_check.py", "verdict_contract.py")}
 
 
 def cases(bench: Bench) -> List[str]:
     """All cases with the action as one of another repository, and some with it beside the reports or in a folder."""
     troubles, copied = [], "./a copy, für uns"
-    source = repository(bench.home / "action", bench.action)
+    source = repository(bench.home / "action", ACTION)
     for uses, chosen in ((CONSUMED, bench.cases), ("./", bench.cases[:4]), (copied, bench.cases[:4])):
-        own = {} if uses == CONSUMED else {str(Path(uses, name)): text for name, text in bench.action.items()}
+        own = {} if uses == CONSUMED else {str(Path(uses, name)): text for name, text in ACTION.items()}
         folder = repository(bench.home / f"of-{uses.count('/')}-{len(uses)}", {**bench.files, **own})
         path = workflow(folder, {case.name: job(case, uses) for case in chosen})
         found = differences(chosen, act(folder, path, {CONSUMED: source}))
@@ -365,12 +351,12 @@ def controls(bench: Bench) -> List[str]:
     """The faults that no case notices: each in a job of its own."""
     known = {case.name: case for case in CASES}
     jobs, own, sources = {}, [], {}
-    action = bench.project["action.yml"].decode()
+    action = ACTION["action.yml"].decode()
     for number, (what, case, old, new) in enumerate(CONTROLS):
         if action.count(old) != 1:
             return [f"{what}: not once in action.yml: {old}"]
         name = f"control-{number}"
-        faulty = {**bench.action, "action.yml": action.replace(old, new).encode()}
+        faulty = {**ACTION, "action.yml": action.replace(old, new).encode()}
         sources[f"OWNER/{name}@v1"] = repository(bench.home / name, faulty)
         own.append(known[case]._replace(name=name))
         jobs[name] = job(own[-1], f"OWNER/{name}@v1")
@@ -394,11 +380,11 @@ jobs:
 
 def documented(bench: Bench) -> List[str]:
     """The README's lines, as they stand there, in a job: with two approvals, and with a refusal for one of them."""
-    lines = re.findall(r"(?ms)^```yaml\n(- uses: OWNER/.*?)^```$", bench.project["README.md"].decode())
+    lines = re.findall(r"(?ms)^```yaml\n(- uses: OWNER/.*?)^```$", (HERE / "README.md").read_text(encoding="utf-8"))
     if len(lines) != 1:
         return [f"README.md: {len(lines)} blocks that use the action, not 1"]
     path, troubles = ".github/workflows/readme.yml", []
-    source = repository(bench.home / "action", bench.action)
+    source = repository(bench.home / "action", ACTION)
     for first, result in (("token.md", "success"), ("block.md", "failure")):
         workflow = ASKED + re.sub("(?m)^", "    ", lines[0]).rstrip() + "\n"
         files = {"first.md": FILES[first], "second.md": FILES["token.md"], path: workflow.encode()}
@@ -412,7 +398,7 @@ def documented(bench: Bench) -> List[str]:
 def own_gate(bench: Bench) -> List[str]:
     """The workflow in which this repository gates its sample reports."""
     path = ".github/workflows/gate.yml"
-    folder = repository(bench.home / "gate", bench.project)
+    folder = repository(testing.own_copy(HERE, bench.home / "gate"), {})
     jobs = act(folder, folder / path, {})
     ended = {name: [e["jobResult"] for e in events if "jobResult" in e] for name, events in jobs.items()}
     print(f"gate.yml: {len(ended)} jobs")
@@ -424,7 +410,7 @@ def own_gate(bench: Bench) -> List[str]:
 
 def hook(bench: Bench) -> List[str]:
     """Pushes through the hook as a user of pre-commit installs it, on a stored review of what is pushed."""
-    source, remote = repository(bench.home / "hooks", bench.project), bench.home / "remote.git"
+    source, remote = repository(testing.own_copy(HERE, bench.home / "hooks"), {}), bench.home / "remote.git"
     work = repository(bench.home / "work", {"a.txt": b"1\n"})
     revision = testing.git(source, "rev-parse", "HEAD")
     config = {"repos": [{"repo": str(source), "rev": revision, "hooks": [{"id": "verdict-pre-push"}]}]}
@@ -466,7 +452,7 @@ def main(pythons: Sequence[str]) -> int:
         def run(check: Callable[[Bench], List[str]]) -> List[str]:
             home = Path(folder, f"über-\N{BUG}-{check.__name__}")  # act itself takes no blanks in a path
             home.mkdir()
-            return check(Bench(home, project(), files, chosen))
+            return check(Bench(home, files, chosen))
 
         for found in pool.map(run, (cases, controls, documented, own_gate, hook)):
             print(*[f"FAILED {trouble}" for trouble in found], sep="\n", end="\n" if found else "")
