@@ -2770,7 +2770,7 @@ class CommandTest(Scratch):
             ("\u00e9 \x1b\n\udc80\u2028", "\u00e9 \\x1b\\n\\udc80\\u2028"),
         ):
             self.assertEqual(want, verdict_check.visible(text))
-        self.assertEqual("aX\u00e90 ,./-", verdict_check.markdown("aX\u00e90 ,./-"))
+        self.assertEqual("aX\u00e90 ,&#46;&#47;-", verdict_check.markdown("aX\u00e90 ,./-"))
         self.assertEqual("&#124;&#60;&#38;&#95;&#96;&#92;n", verdict_check.markdown("|<&_`\n"))
         told = verdict_check.Outcome("a%\r\n:,X##[", APPROVE, "approved", 3, "VERDICT: APPROVE")
         self.assertEqual(

@@ -158,27 +158,14 @@ def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=__version__)
     parser.add_argument("reports", metavar="REPORT", nargs="+")
     options = parser.parse_args(arguments)
-    files = [*options.reports, *filter(None, [options.diff])]
-    known = [identity(path) for path in files]
-    for path, itself in zip(files, known):
-        if known.count(itself) > 1:
-            parser.error(f"named twice: {path}")
+    again = twice([*options.reports, *filter(None, [options.diff])])
+    if again is not None:
+        parser.error(f"named twice: {again}")
     try:
         prompt_rule(options.token)
     except ValueError as error:
         parser.error(f"--token: {error}")
     return options
-
-
-def identity(path: str) -> object:
-    """What two names of one file share, hard links and standard input too; where there is no file, its real path."""
-    with contextlib.suppress(OSError, ValueError):  # it is missing; a NUL in the path
-        found = os.fstat(0) if path == "-" else os.stat(path)
-        if found.st_ino:  # some file systems number no files
-            return found.st_dev, found.st_ino
-    with contextlib.suppress(OSError, ValueError):  # the working folder is gone as well
-        return path if path == "-" else os.path.realpath(path)
-    return path
 
 
 def judge(path: str, token: Optional[str]) -> Outcome:
@@ -224,10 +211,10 @@ def overall(result: Result) -> str:
 
 
 def as_json(result: Result) -> List[str]:
-    """One object on one line, in ASCII; a path that would command a log is escaped once more."""
+    """One object on one line."""
     reports = [outcome._asdict() for outcome in result.outcomes]
     whole = {"verdict": result.verdict, "exit_code": result.code, "reports": reports, "version": __version__}
-    return [json.dumps(whole).replace("##", "#\\u0023")]
+    return [json_line(whole)]
 
 
 # --- Shared: reading, printing and ending, for every program beside this one and under examples/ --
@@ -263,8 +250,25 @@ def read_bytes(path: str) -> bytes:
                     return bytes(content)
                 content += part
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise CannotRead(f"{path}: {_reason_of(error)}") from error
+        raise CannotRead(f"{path}: {reason_of(error)}") from error
     raise CannotRead(f"{path}: larger than {LIMIT >> 20} MiB")
+
+
+def twice(paths: Sequence[str]) -> Optional[str]:
+    """The first of the paths that names a file which another of them names too; "-" is standard input."""
+    files = [_identity(path) for path in paths]
+    return next((path for path, file in zip(paths, files) if files.count(file) > 1), None)
+
+
+def _identity(path: str) -> object:
+    """What two names of one file share, hard links and standard input too; where there is no file, its real path."""
+    with contextlib.suppress(OSError, ValueError):  # it is missing; a NUL in the path
+        found = os.fstat(0) if path == "-" else os.stat(path)
+        if found.st_ino:  # some file systems number no files
+            return found.st_dev, found.st_ino
+    with contextlib.suppress(OSError, ValueError):  # the working folder is gone as well
+        return path if path == "-" else os.path.realpath(path)
+    return path
 
 
 def decode(content: bytes) -> str:
@@ -279,6 +283,16 @@ def visible(text: str) -> str:
     return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] else "#\\x23", shown)
 
 
+def markdown(text: str) -> str:
+    """The text on one line, where each sign that could be markup, or part of a link, is a character reference."""
+    return "".join(c if c.isalnum() or c in " ,-" else f"&#{ord(c)};" for c in visible(text))
+
+
+def json_line(data: object) -> str:
+    """The data as JSON on one line of ASCII, in which no log command stands; it reads back as it was."""
+    return json.dumps(data).replace("::", ":\\u003a").replace("##", "#\\u0023")
+
+
 def say(program: str, line: object) -> None:
     """Print "program: line" on stderr, visibly. Nobody is told where there is no stderr, or one that takes nothing."""
     _put(sys.stderr, f"{program}: {visible(str(line))}")
@@ -291,7 +305,7 @@ def show(lines: Sequence[str]) -> None:
     """
     error = _put(sys.stdout, "\n".join(lines))
     if error is not None:
-        raise CannotRead(f"standard output: {_reason_of(error)}") from error
+        raise CannotRead(f"standard output: {reason_of(error)}") from error
 
 
 def _put(stream: Optional[TextIO], text: str = "") -> Optional[Exception]:
@@ -314,7 +328,8 @@ def _put(stream: Optional[TextIO], text: str = "") -> Optional[Exception]:
     return None
 
 
-def _reason_of(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Why something could not be read or written, without the path."""
     return getattr(error, "strerror", None) or str(error)
 
 
@@ -379,7 +394,7 @@ _NEXT = {
     0: "The change may be merged.",
     3: "Change what the reports ask for, then have the new diff reviewed.",
     4: "Nobody said clearly that the change may be merged: read the reports, then have it reviewed again.",
-    UNREADABLE: "A file cannot be read or written, so nothing was decided: the log names it; mend that and run again.",
+    UNREADABLE: "A file cannot be read or written, so nothing was decided: the log names it; fix that and run again.",
 }
 
 
@@ -410,11 +425,6 @@ def summary(result: Result) -> str:
     table = ["| report | verdict | rule | line |", "| --- | --- | --- | --- |"]
     table += [f"| {' | '.join(map(markdown, row))} |" for row in rows]
     return "\n".join(["## Review verdict", "", markdown(overall(result)), "", _NEXT[result.code], "", *table, "", ""])
-
-
-def markdown(text: str) -> str:
-    """The text for a table cell: each character that could be markup becomes a character reference."""
-    return "".join(c if c.isalnum() or c in " ,./-" else f"&#{ord(c)};" for c in visible(text))
 
 
 def annotation(outcome: Outcome) -> str:

@@ -151,7 +151,7 @@ class _Facts(NamedTuple):
     last: int  # of the last line that is not blank
     last_word: int  # of the last line that holds a letter or digit
     bare: bool  # whether the last line has the one shape that can approve
-    token_right: bool  # and the token that was asked for, or none where none was
+    token_right: bool  # and the token that was asked for; no token if none was asked for
     unclosed: List[int]  # beside an approval without a token, where a fence or comment opens that never closes
 
 
@@ -189,7 +189,7 @@ RULES = (
          lambda f: [line for line in f.approvals if line < f.last]),
     Rule("not-bare", AMBIGUOUS, "the approval is quoted, in a list, indented as code, or has hidden signs on its line",
          lambda f: [] if f.bare else f.approvals),
-    Rule("wrong-token", AMBIGUOUS, "the approval lacks the token that was asked for, or has one that was not",
+    Rule("wrong-token", AMBIGUOUS, "the approval lacks the token that was asked for, or has a token that was not asked for",
          lambda f: [] if f.token_right else f.approvals),
     Rule("open-block", AMBIGUOUS, "the approval stands below a code fence or a comment that is never closed",
          lambda f: f.unclosed),

@@ -146,7 +146,7 @@ CLIENTS = (
         command="opencode run", options="",
         json_option="--format json", json_format="opencode-json",
         purpose="nothing is loaded from the folder; no tools: a call that it may not make would end it with status 0, "
-        "and in text an earlier turn would then stand last",
+        "and in text an earlier turn would then be the last line",
         environment={
             "OPENCODE_CONFIG_CONTENT": settings(model=f"loopback/{MODEL}", provider={"loopback": OPENCODE}),
             "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",

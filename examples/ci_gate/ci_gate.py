@@ -98,13 +98,25 @@ def provide(*names: str) -> None:
 try:
     provide("verdict_contract", "verdict_check")
     import verdict_contract as contract
-    from verdict_check import USAGE_ERROR, CannotRead, Parser, decode, ended, read_bytes, say, show, visible
+    from verdict_check import (
+        USAGE_ERROR,
+        CannotRead,
+        Parser,
+        decode,
+        ended,
+        json_line,
+        read_bytes,
+        say,
+        show,
+        twice,
+        visible,
+    )
 except (Exception, SystemExit) as _error:
-    _reason = f"verdict_contract.py or verdict_check.py cannot be loaded: {type(_error).__name__}: {_error}"
+    _reason = f"a module cannot be loaded: {type(_error).__name__}: {_error}"
     if __name__ != "__main__":
         raise ImportError(_reason) from _error
-    with contextlib.suppress(OSError, AttributeError):  # no stderr, or a full one: what is buffered would end in 120
-        os.write(sys.stderr.fileno(), f"{_PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
+    with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
+        os.write(2, f"{_PROGRAM}: {ascii(_reason)[1:-1]}\n".encode())
     os._exit(1)  # with python -i, sys.exit would go on with what stdin holds, and leave with 0
 
 Invoke = Callable[..., object]
@@ -233,7 +245,7 @@ def _shown(value: object) -> str:
         # Python refuses to write a large number in decimal digits.
         text = hex(value) if isinstance(value, int) and abs(value) >> 64 else str(value)
         return text[:_SHOWN_TEXT] + ("…" if len(text) > _SHOWN_TEXT else "")
-    return "nothing" if value is None else f"a {type(value).__name__}"
+    return "missing" if value is None else f"a {type(value).__name__}"
 
 
 def _as_id(value: object) -> Optional[str]:
@@ -962,20 +974,6 @@ def _read_json(path: str) -> object:
         raise CannotRead(f"{path}: not JSON: {error}") from error
 
 
-def _twice(paths: Sequence[str]) -> Optional[str]:
-    """The first path that names a file which stands before it: the same device and inode, whatever it is called."""
-    seen = set()
-    for path in paths:
-        try:
-            status = os.stat(path)
-        except (OSError, ValueError):
-            continue  # and so it cannot be read either
-        if (status.st_dev, status.st_ino) in seen:
-            return path
-        seen.add((status.st_dev, status.st_ino))
-    return None
-
-
 def _parser() -> Parser:
     parser = Parser(_PROGRAM, USAGE)
     for name in ("--diff", "--ledger-hash", "--run-id"):
@@ -1007,7 +1005,7 @@ def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
         parser.error("standard input is not read: name a file for -")
     if options.token is not None and not options.review:
         parser.error("--token is for --review")
-    again = _twice(options.review)
+    again = twice(options.review)
     if again is not None:
         parser.error(f"--review names a file twice: {again}")
     try:
@@ -1044,10 +1042,10 @@ def _decide(options: argparse.Namespace) -> GateResult:
 
 
 def _as_json(result: GateResult, proposal: FixProposal) -> str:
-    """One object on one line, in ASCII; what would command a log is escaped once more."""
+    """One object on one line."""
     advice = proposal._asdict() if proposal else None
     fields = {**result._asdict(), "decision": result.decision.value, "proposal": advice}
-    return json.dumps({**fields, "exit_code": _EXIT_CODES[result.decision]}).replace("##", "#\\u0023")
+    return json_line({**fields, "exit_code": _EXIT_CODES[result.decision]})
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:

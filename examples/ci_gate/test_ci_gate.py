@@ -182,7 +182,7 @@ class DecisionTest(unittest.TestCase):
 
     def test_values_are_shown(self) -> None:
         for value, shown in (
-            (True, "True"), (0, "0"), (-1, "-1"), (1.5, "1.5"), (2**64 - 1, str(2**64 - 1)), (None, "nothing"), (b"x", "a bytes"),
+            (True, "True"), (0, "0"), (-1, "-1"), (1.5, "1.5"), (2**64 - 1, str(2**64 - 1)), (None, "missing"), (b"x", "a bytes"),
             ("a" * 200, f'"{"a" * 200}"'), ("a" * 201, f'"{"a" * 200}"…'), (-(10**5000), hex(-(10**5000))[:200] + "…"),
         ):  # fmt: skip
             self.assertIn(f"other-run: {shown} is not", gate(run_id=value).reasons[0])
@@ -1454,7 +1454,7 @@ class CommandTest(testing.Scratch):
         ):  # fmt: skip
             source = module.read_bytes()
             module.write_bytes(broken)
-            self.assertIn("cannot be loaded", self.gate(1, run=self.loaded)[1])
+            self.assertIn("cannot be loaded", self.gate(1, run=self.started)[1])
             module.write_bytes(source)
 
     def test_modules_are_their_source(self) -> None:

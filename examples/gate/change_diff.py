@@ -61,13 +61,14 @@ def provide(*names: str) -> None:
 
 try:
     provide("verdict_contract", "verdict_check")
-    from verdict_check import LIMIT, USAGE_ERROR, CannotRead, Parser, decode, ended, say, show
+    from verdict_check import LIMIT, USAGE_ERROR, CannotRead, Parser, decode, ended, reason_of, say, show
     from verdict_contract import diff_token
 except (Exception, SystemExit) as _error:
+    _why = f"a module cannot be loaded: {type(_error).__name__}: {_error}"
     if __name__ != "__main__":
-        raise ImportError(str(_error)) from _error
+        raise ImportError(_why) from _error
     with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
-        os.write(2, f"{PROGRAM}: {ascii(str(_error))[1:-1]}\n".encode())
+        os.write(2, f"{PROGRAM}: {ascii(_why)[1:-1]}\n".encode())
     os._exit(1)  # with python -i, sys.exit would go on with what stdin holds, and leave with 0
 
 NOTHING = 5
@@ -158,7 +159,7 @@ def write(path: Optional[str], diff: bytes) -> None:
         with open(1 if path is None else path, "wb", closefd=path is not None) as file:
             file.write(diff)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise CannotRead(f"{name}: {getattr(error, 'strerror', None) or error}") from error
+        raise CannotRead(f"{name}: {reason_of(error)}") from error
 
 
 # --- Two repositories: that of the user, and one apart ------------------------------------------------
@@ -225,7 +226,7 @@ def _commit(repository: _Repository, name: str) -> str:
     found = _git(*ask, at=repository.users) if name[:1] not in ("", "-") else None
     commit = found.stdout.decode("ascii", "replace").strip() if found else ""
     if found is None or found.returncode or not _ID.fullmatch(commit):
-        raise CannotRead(f"{name}: no commit that is here")
+        raise CannotRead(f"{name}: no such commit here")
     # Of two refs of one name git would take the tag, so that whoever pushes a tag could choose the base.
     if b"is ambiguous" in found.stderr and not _ID.fullmatch(name):
         raise CannotRead(f"{name}: ambiguous: name it in full, as refs/heads/NAME")

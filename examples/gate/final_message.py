@@ -291,7 +291,7 @@ NAMES = (AUTO, TEXT, *(shape.name for shape in SHAPES))
 
 
 def unescaped(text: str) -> str:
-    """JSON as lines: within its strings no line begins, and a sentinel would pass for a mention.
+    """JSON as lines: within its strings no line begins, so that a verdict line would pass for words within a line.
 
     Where a client echoes a diff in which a REQUEST_CHANGES stands, that one blocks; it costs a re-read.
     """

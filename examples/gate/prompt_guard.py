@@ -31,11 +31,11 @@ exit status
 130  interrupted
 
 It is a lint for text of your own, against the rule that was copied long ago and the example left in: a model that
-was told two rules follows either. Refused is also a task that asks for something after the verdict, for the verdict in
+was told two rules follows either. It also refuses a task that asks for something after the verdict, for the verdict in
 another place, or for a reply in another shape (JSON, a code fence): its replies may never end in a line that approves.
 Give it the prompt without the diff: a diff may well hold verdict lines, which the token makes harmless.
 
-It looks for English words that stand near each other, and knows no sense. So the words of the verdict in capitals are
+It looks for English words that stand near each other, not for meaning. So the words of the verdict in capitals are
 refused wherever they stand, also where they are meant well: write them in small letters. It cannot see a rule in other
 words or in another language ("answer yes or no", "finish with LGTM"), one whose words stand far apart or in small
 letters ("approve what compiles"), one for a first or last line that does not say of what, an order to approve whatever

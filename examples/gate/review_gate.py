@@ -28,8 +28,8 @@ Stand between a diff and a merge: exit 0 if every reviewer approves the diff, an
   python3 -I -S examples/gate/review_gate.py --diff change.diff [options] REVIEWER [REVIEWER ...]
 
 A REVIEWER is a shell command that takes a prompt on stdin and writes its review to stdout, such as
-'claude -p --tools "" --setting-sources user' or "codex exec --ephemeral -s read-only". change_diff.py makes the diff,
-since settings, and attributes in the change itself, can hide code from a plain one.
+"codex exec --ephemeral -s read-only -c project_doc_max_bytes=0"; the README.md beside it has the safe settings of more.
+change_diff.py makes the diff, since settings, and attributes in the change itself, can hide code from a plain one.
 
   --diff FILE           the change; default: standard input
   --task FILE           what to review for, what blocks and what does not; default: built in
@@ -50,7 +50,7 @@ since settings, and attributes in the change itself, can hide code from a plain 
 exit status
   0  APPROVE, from every reviewer
   3  REQUEST_CHANGES, from any
-  1  a reviewer failed or timed out, and none requests changes: there is no review to read, mend it and run again;
+  1  a reviewer failed or timed out, and none requests changes: there is no review to read, fix that and run again;
      or, whatever the verdict, a file cannot be read or written
   4  anything else: a person reads the reviews and decides
   2  usage: no diff, one too large or with content left out by git, a task that is refused, --print-prompt, --help
@@ -68,7 +68,7 @@ and in a process group that is ended after every attempt: see reviewer_process.p
 What --leave-out leaves out is named in the prompt and in the output. A renamed file, and one whose name could be read
 in two ways, is shown whatever the globs say. A diff that is not a plain one of git cannot be cut, and is refused.
 
-What the gate cannot help
+What the gate cannot prevent
   - A reviewer that is talked into approving approves. One that runs code of the change can be forged altogether, as a
     child can reach its parent's open files. So can one that --cwd leads into a checkout of the change, or whose
     empty folder lies in one (TMPDIR), and a gate that is part of the change: run it from a copy of your own.
@@ -79,7 +79,7 @@ What the gate cannot help
   - A process that leaves its group (setsid) is not ended, nor is any where SIGKILL ends the gate.
   - Input that is no diff is reviewed as if it were one: check the status of what writes it.
   - A token limit that cuts right after the verdict does not show in some clients. No finding is lost: it is last.
-  - In text mode gemini, opencode and copilot print earlier turns too. An approval of an earlier turn would stand last
+  - In text mode gemini, opencode and copilot print earlier turns too. An approval of an earlier turn is the last line
     if the rest was cut, or if a tool call was refused and ended the run: use their JSON, or give them no tools. A text
     that begins like JSON is taken for JSON: say --format text.
   - claude, gemini and qwen send local files that the diff names as @path. For claude set
@@ -120,13 +120,16 @@ try:
         Parser,
         decode,
         ended,
+        json_line,
+        markdown,
         read_bytes,
+        reason_of,
         say,
         show,
         visible,
     )
 except (Exception, SystemExit) as _error:
-    _reason = f"a module cannot be loaded: {_error}"
+    _reason = f"a module cannot be loaded: {type(_error).__name__}: {_error}"
     if __name__ != "__main__":
         raise ImportError(_reason) from _error
     with contextlib.suppress(OSError):  # where stderr is closed or full, sys.exit with a text would end in 120
@@ -292,7 +295,7 @@ def decided(reviews: Sequence[Review], job: Job) -> Result:
     steps = steps or [NEXT[code].format(token=token)]
     if job.unwritten:
         verdict, code = None, UNREADABLE
-        steps = [f"{path} could not be written: mend that and run again." for path in job.unwritten]
+        steps = [f"{path} could not be written: fix that and run again." for path in job.unwritten]
     return Result(reviews, verdict, code, steps, job.left_out, token)
 
 
@@ -310,7 +313,7 @@ def mend(place: int, reviews: Sequence[Review]) -> str:
     """What to do about a reviewer that failed; where what it wrote may refuse, first of all to read that."""
     who = "the reviewer" if len(reviews) == 1 else f"reviewer {place + 1} of {len(reviews)}"
     first = "" if reviews[place].rule is None else "read what it wrote, "
-    return f"{who} {reviews[place].outcome}: {reviews[place].reason}; {first}mend it and run again."
+    return f"{who} {reviews[place].outcome}: {reviews[place].reason}; {first}fix that and run again."
 
 
 def prepare(options: argparse.Namespace) -> Job:
@@ -430,7 +433,7 @@ def sections(diff: bytes) -> List[bytes]:
     """The diff cut into its files, byte for byte. Raises Stop for what git does not write, as that cannot be cut."""
     strange = _STRANGE.search(diff)
     line = diff.count(b"\n", 0, strange.start()) + 1 if strange else None
-    need(not line, f"--leave-out needs a plain diff of git, as change_diff.py writes it; line {line} is none of its")
+    need(not line, f"--leave-out needs a plain diff of git, as change_diff.py writes it; line {line} is not")
     return re.split(rb"^(?=diff --git )", diff, flags=re.MULTILINE)[1:]
 
 
@@ -475,7 +478,7 @@ Look for what this change breaks: wrong results, crashes, lost or damaged data, 
 and must not be, races, broken interfaces, tests that no longer test. Name the file and line of each defect, what goes
 wrong and when, and what would put it right.
 Such a defect blocks the merge. Style, names, wishes, and doubts without a case in which something goes wrong do not."""
-SLIP = "An earlier reply broke the rule {0.id} of the line (the sentinel) asked for below: {0.when}.\n\n"
+SLIP = "An earlier reply broke the rule {0.id} of the line asked for below: {0.when}.\n\n"
 
 
 def drawn(texts: Sequence[bytes], draw: Callable[[], str] = contract.new_token) -> str:
@@ -604,7 +607,7 @@ def with_approval(text: str, token: str) -> str:
 def spent(found: Sequence[Tuple[contract.Reading, str]], token: str) -> Optional[str]:
     """The rule by which output without a whole reply allows no further attempt, or None if it does.
 
-    An approval in it, also one within JSON, which reads as a mention, does not count and so allows one.
+    An approval in it, also one within JSON, does not count and so allows one.
     """
     (reading, output), *as_lines = found
     fine = reading.rule == "approved" or may_ask_again(reading.rule, output, token)
@@ -684,7 +687,7 @@ def verdict_line(result: Result) -> str:
 
 
 def as_json(result: Result) -> str:
-    """One object on one line of printable ASCII, in which no log command stands; it reads back as it was."""
+    """One object on one line."""
     whole = {
         "verdict": result.verdict,
         "exit_code": result.code,
@@ -694,7 +697,7 @@ def as_json(result: Result) -> str:
         "left_out": result.left_out,
         "reviewers": [review._asdict() for review in result.reviews],
     }
-    return json.dumps(whole).replace("::", ":\\u003a").replace("##", "#\\u0023")
+    return json_line(whole)
 
 
 # --- The summary, as Markdown ---------------------------------------------------------------------
@@ -716,12 +719,12 @@ def write_summary(options: argparse.Namespace, lines: Sequence[str]) -> None:
             with open(options.summary, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
                 file.write("\n".join(lines) + "\n")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise CannotRead(f"{options.summary}: {getattr(error, 'strerror', None) or error}") from error
+        raise CannotRead(f"{options.summary}: {reason_of(error)}") from error
 
 
 def stopped(line: str, code: int) -> List[str]:
     """The summary of a run that came to no result."""
-    return ["## Review: no result", "", f"{code_of(line)}, exit status {code}: mend that and run again."]
+    return ["## Review: no result", "", f"{code_of(line)}, exit status {code}: fix that and run again."]
 
 
 def as_markdown(result: Result) -> List[str]:
@@ -729,14 +732,14 @@ def as_markdown(result: Result) -> List[str]:
     head, *others = rows(result.reviews)
     lines = [f"## Review: {HEADINGS[result.code]}", ""]
     lines += [f"{tally(result.reviews)}. {verdict_line(result)}, exit status {result.code}.", ""]
-    lines += [*(f"- {references(step)}" for step in result.next), ""]
+    lines += [*(f"- {markdown(step)}" for step in result.next), ""]
     lines += [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
-    lines += [f"| {' | '.join([code_of(name), *map(references, cells)])} |" for name, *cells in others]
+    lines += [f"| {' | '.join([code_of(name), *map(markdown, cells)])} |" for name, *cells in others]
     lines += [""] * bool(result.left_out)
     lines += [f"- not shown to a reviewer: {code_of(short(name, 2 * WIDTH))}" for name in result.left_out[:NAMED]]
     lines += [f"- and {len(result.left_out) - NAMED} more"] if len(result.left_out) > NAMED else []
     for place, review in enumerate(result.reviews, 1):
-        lines += ["", f"### Reviewer {place}: {review.outcome}", "", references(review.reason), ""]
+        lines += ["", f"### Reviewer {place}: {review.outcome}", "", markdown(review.reason), ""]
         lines += code_block(written(review), ROOM // len(result.reviews))
     return lines
 
@@ -756,12 +759,7 @@ def code_block(lines: Sequence[str], room: int) -> List[str]:
 
 def code_of(text: str) -> str:
     """A text on one line, as code: within it no page looks for mentions."""
-    return f"<code>{references(text)}</code>"
-
-
-def references(text: str) -> str:
-    """A text in which each sign that could be markup, or part of a link, is a character reference."""
-    return "".join(c if c.isalnum() or c in " ,-" else f"&#{ord(c)};" for c in visible(text))
+    return f"<code>{markdown(text)}</code>"
 
 
 if __name__ == "__main__":

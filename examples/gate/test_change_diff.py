@@ -313,9 +313,9 @@ class RefusedTest(Case):
         blob = self.git("rev-parse", "HEAD:a.py")
         for name in ("", "no-such", "1" * 40, blob, "HEAD:a.py", "main^{tree}", "main..main", "main main"):
             with self.subTest(name):
-                self.refused(f"{re.escape(name)}: no commit that is here", "main", name)
-                self.refused(f"{re.escape(name)}: no commit that is here", "--trees", "--", name, "main")
-        self.refused(r"-x: no commit that is here", "--", "main", "-x")
+                self.refused(f"{re.escape(name)}: no such commit here", "main", name)
+                self.refused(f"{re.escape(name)}: no such commit here", "--trees", "--", name, "main")
+        self.refused(r"-x: no such commit here", "--", "main", "-x")
 
     def test_a_name_that_stands_for_two_commits(self) -> None:
         self.git("tag", "main", self.first)
@@ -440,7 +440,10 @@ class LoadTest(Case):
         copy = shutil.copy(TOOL, place)
         ran = testing.process(*testing.PYTHON, "-I", "-S", copy, self.first, "HEAD", cwd=self.clone)
         self.assertEqual((1, b""), (ran.returncode, ran.stdout))
-        self.assertRegex(ran.stderr, rb"\Achange_diff.py: verdict_contract.py is neither beside [^\n]*\n\Z")
+        self.assertRegex(
+            ran.stderr,
+            rb"\Achange_diff.py: a module cannot be loaded: ImportError: verdict_contract.py is neither beside [^\n]*\n\Z",
+        )
         for name in ("verdict_contract.py", "verdict_check.py"):
             shutil.copy(TOP / name, place)
         ran = testing.process(*testing.PYTHON, "-I", "-S", copy, self.first, "HEAD", cwd=self.clone)

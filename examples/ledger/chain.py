@@ -27,16 +27,6 @@ FIELDS = {
 }
 # fmt: on
 NUMBER = {"runs": "run", "decisions": "seq"}
-_COMPANIONS = {".gitattributes": b"*.jsonl -merge -text\n", ".gitignore": b".lock\n*.torn\n"}
-_MADE = "badge.json.torn"  # what becomes another file by renaming; git ignores the name
-# What the ledger itself writes into its folder; a hash of the code leaves these names out.
-OWN_FILES = {
-    *_COMPANIONS,
-    _MADE,
-    "badge.json",
-    ".lock",
-    *(log + end for log in LOGS for end in (".jsonl", ".jsonl.torn")),
-}
 _TRIES = 20  # readings of logs that keep growing; the last one is of one moment too, or it does not verify
 # Never through a symbolic link, never waiting for a pipe.
 EXACT = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

@@ -17,7 +17,7 @@ from session import DEFAULTS, Session
 
 SHAKEN = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # versions with a handshake, the newest last
 STATELESS = ("2026-07-28",)
-SERVER = {"name": "review-ledger", "version": "0.1.0"}
+SERVER = {"name": "review-ledger", "version": data.VERSION}
 LONGEST_LINE = 5 << 20
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, UNSUPPORTED = -32700, -32600, -32601, -32602, -32022
 _META = "io.modelcontextprotocol/"

@@ -124,7 +124,7 @@ def gate_text(memory: Memory, judged: Judged, now: Now) -> List[str]:
         *(f"because of {name}: {plain(held)}" for name, held in judged.why),
         *(f"open {_line(f, now)}" for f in memory.open(now.today)),
         *(f"lapsed {said}" for said in lapses(memory, now.today)),
-        *(f"clears {said}" for said in judged.clear or ["nothing to clear"]),
+        *([f"clears {said}" for said in judged.clear] or ["nothing to clear"]),
     ]
 
 
@@ -153,8 +153,8 @@ def brief(memory: Memory, now: Now, tree: Tree) -> List[str]:
 
 HOW_TO_STATE = """
 State your findings in exactly one block of this form, before the last line of your reply; an empty list if there is
-none. What is known is filed again under its "id". Name in "resolved" what you have seen to be fixed: what you leave out
-stays open. Name in "not_tested" what you did not look at. Severity: Blocker, Critical, Major, Minor or Trivial.
+none. What is known is filed again under its "id". Name in "resolved" what you have seen to be fixed, in "not_tested"
+what you did not look at. Severity: Blocker, Critical, Major, Minor or Trivial.
 
 ```findings
 {"findings": [{"title": "Timeout is never set", "severity": "Major", "path": "api/client.py", "line": 40,
