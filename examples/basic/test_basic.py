@@ -201,12 +201,6 @@ class PythonTest(Programs.Test):
     def command(self, tools: Path) -> List[str]:
         return [*testing.PYTHON, "-I", "-S", str(tools / "review.py")]
 
-    def test_an_old_python_is_told_in_one_line(self) -> None:
-        script = "import runpy, sys; sys.version_info = (3, 7, 17); runpy.run_path(sys.argv[1], run_name='__main__')"
-        done = testing.process(*testing.PYTHON, "-c", script, HERE / "review.py")
-        told = ["review.py: needs Python 3.8 or later"]
-        self.assertEqual((1, b"", told), (done.returncode, done.stdout, done.stderr.decode().splitlines()))
-
 
 # --- The workflow ---------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 The outputs are made here, in the shapes that the clients print.
 """
 
-import ast
 import json
 import os
 import random
@@ -621,18 +620,6 @@ class BothCommandsTest(testing.Scratch):
             done = testing.process(*testing.PYTHON, "-OO", "-I", "-S", HERE / tool.PROGRAM, "--help")
             self.assertEqual((2, b""), (done.returncode, done.stderr))
             self.assertEqual(tool.USAGE.split(), done.stdout.decode().split())
-
-    def test_an_old_python_is_told_in_one_line(self) -> None:
-        script = "import runpy, sys; sys.version_info = (3, 7, 17); runpy.run_path(sys.argv[1], run_name='__main__')"
-        for tool in BOTH:
-            source = Path(HERE / tool.PROGRAM).read_text(encoding="utf-8")
-            ast.parse(source, feature_version=(3, 6))
-            self.assertNotIn("from __future__", source)
-            done = testing.process(*testing.PYTHON, "-c", script, HERE / tool.PROGRAM)
-            told = f"{tool.PROGRAM}: needs Python 3.8 or later"
-            self.assertEqual(
-                (1, "", [told]), (done.returncode, done.stdout.decode(), done.stderr.decode().splitlines())
-            )
 
 
 class LoadingTest(testing.Scratch):

@@ -1291,11 +1291,6 @@ class UsageTest(GateTest):
             if type(default) in (int, str) and name != "diff":
                 self.assertIn(f"default: {default}", found[name.replace("_", "-")])
 
-    def test_older_pythons(self) -> None:
-        old = "import runpy, sys; sys.version_info = (3, 7, 17); runpy.run_path(sys.argv[1], run_name='__main__')"
-        ended = self.run_command(*PYTHON, "-c", old, GATE)
-        self.assertEqual((1, "review_gate.py: needs Python 3.8 or later\n"), (ended.code, ended.err))
-
     def copy(self, *names: str) -> str:
         """The path of the gate in a folder that holds some of the files, as a user copies them."""
         folder = os.path.join(self.place, "copy", "tools", "verdict")

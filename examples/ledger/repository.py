@@ -6,6 +6,7 @@ Commits are asked, never the working folder, so that what was judged can be foun
 import hashlib
 import os
 import subprocess
+from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Set
 
 from chain import Refused, Row, Unreadable
@@ -22,15 +23,10 @@ def repository() -> "Optional[Repository]":
     if ran is not None and ran.returncode == 0:
         return Repository(folder)
     said = ran.stderr.decode("utf-8", "replace").strip() if ran is not None else "there is no git"
-    nothing = not any(os.path.lexists(os.path.join(place, ".git")) for place in _above(folder))
+    nothing = not any(os.path.lexists(place / ".git") for place in (Path(folder), *Path(folder).parents))
     if said.startswith("fatal: not a git repository (or any") or (ran is None and nothing):
         return None
     raise Unreadable(f"{folder}: git cannot read this repository: {said}")
-
-
-def _above(folder: str) -> List[str]:
-    parts = folder.split(os.sep)
-    return [os.sep.join(parts[:n]) or os.sep for n in range(len(parts), 0, -1)]
 
 
 def _git(folder: str, *arguments: str) -> "Optional[subprocess.CompletedProcess[bytes]]":
