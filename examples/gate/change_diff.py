@@ -235,7 +235,8 @@ def _commit(repository: _Repository, name: str) -> str:
 
 def _difference(repository: _Repository, old: str, new: str) -> bytes:
     """The diff of the trees of two commits, given by their ids. Raises CannotRead."""
-    trees = _git("rev-parse", f"{old}^{{tree}}", f"{new}^{{tree}}", at=repository.apart).stdout.split()
+    ask = ("rev-parse", f"{old}^{{tree}}", f"{new}^{{tree}}")
+    trees = _git(*ask, at=repository.users).stdout.split()  # not apart, where a clone without trees cannot fetch them
     if len(trees) == 2 and trees[0] == trees[1]:  # noqa: PLR2004
         return b""
     with tempfile.TemporaryFile() as file:

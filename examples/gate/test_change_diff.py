@@ -31,15 +31,19 @@ WHO = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") f
 E_ACUTE = os.fsdecode(b"\xc3\xa9")  # in any locale
 HOSTILE = "\x1b]0;owned\x07::add-mask::a"
 
-# Settings that change what `git diff` or `git diff-tree` writes, or what it runs.
-SETTINGS = """
+# Settings that change what `git diff` or `git diff-tree` writes, or what it runs; first those that options overrule.
+OVERRULED = """
     diff.external=false diff.noprefix=true diff.mnemonicPrefix=true diff.srcPrefix=x/ diff.dstPrefix=y/
-    diff.renames=copies diff.relative=true diff.context=0 diff.interHunkContext=99 diff.orderFile=order
-    diff.suppressBlankEmpty=true diff.algorithm=patience diff.indentHeuristic=false diff.ignoreSubmodules=all
-    diff.submodule=log diff.colorMoved=zebra diff.wsErrorHighlight=all diff.hide.textconv=true diff.hide.command=true
-    diff.hide.binary=true color.ui=always color.diff=always core.quotePath=false core.abbrev=7 core.bigFileThreshold=1
-    core.attributesFile=attributes core.pager=false pager.diff-tree=false alias.diff-tree=!false attr.tree=HEAD
+    diff.renames=copies diff.relative=true diff.context=0 diff.interHunkContext=99 diff.algorithm=patience
+    diff.indentHeuristic=false diff.ignoreSubmodules=all submodule.x.ignore=all diff.submodule=log
+    diff.wsErrorHighlight=all diff.hide.textconv=true diff.hide.command=true color.ui=always color.diff=always
+    core.abbrev=7 core.pager=false
 """
+OTHERS = """
+    diff.orderFile=order diff.suppressBlankEmpty=true diff.colorMoved=zebra diff.hide.binary=true core.quotePath=false
+    core.bigFileThreshold=1 core.attributesFile=attributes pager.diff-tree=false alias.diff-tree=!false attr.tree=HEAD
+"""
+TRANSLATED = {"LC_ALL": "C.UTF-8", "LANGUAGE": "de:fr"}  # where git speaks them
 ENVIRONMENT = """
     GIT_EXTERNAL_DIFF=false GIT_DIFF_OPTS=-u0 GIT_PAGER=false GIT_ATTR_SOURCE=HEAD GIT_TRACE=1 GIT_CONFIG_COUNT=1
     GIT_CONFIG_KEY_0=diff.noprefix GIT_CONFIG_VALUE_0=true GIT_LITERAL_PATHSPECS=1 GIT_INDEX_FILE=no-index
@@ -87,6 +91,14 @@ class Case(testing.Scratch):
     def branch(self, name: str, start: str) -> None:
         self.git("checkout", "-q", "-b", name, start)
 
+    def stub(self, body: str) -> str:
+        """A value of PATH by which git is this script."""
+        path = self.folder / "bin" / "git"
+        path.parent.mkdir()
+        path.write_text(f"#!/bin/sh\n{body}", encoding="utf-8")
+        path.chmod(0o755)
+        return f"{path.parent}{os.pathsep}{os.environ['PATH']}"
+
     def start(self, *arguments: Any, at: Any = None, **options: Any) -> "testing.Process[bytes]":
         """The command as a process of its own, as is documented."""
         return testing.process(*testing.PYTHON, "-I", "-S", TOOL, *arguments, cwd=at or self.clone, **options)
@@ -124,7 +136,7 @@ class Case(testing.Scratch):
     def refused(self, why: str, *arguments: Any, status: int = 1, **options: Any) -> None:
         """One line on stderr with the reason, and nothing on stdout."""
         ran = self.call(*arguments, **options)
-        self.assertEqual((status, b""), (ran.returncode, ran.stdout), ran.stderr)
+        self.assertEqual((status, b""), (ran.returncode, ran.stdout), ran.stderr.decode())
         self.assertRegex(ran.stderr.decode(), rf"\Achange_diff\.py: [^\n]*{why}[^\n]*\n\Z")
 
 
@@ -162,8 +174,10 @@ class DiffTest(Case):
         self.commit({"a.py": b"\xff\r\n\x1b[31m\n"})
         diff = self.diff(self.first, "HEAD")
         self.assertIn(b"\n+\xff\r\n+\x1b[31m\n", diff)
-        self.assertEqual(b"", self.diff(self.first, "HEAD", "-o", "change of mine.diff"))
-        self.assertEqual(diff, (self.clone / "change of mine.diff").read_bytes())
+        path = self.clone / "change of mine.diff"
+        path.write_bytes(2 * diff)
+        self.assertEqual(b"", self.diff(self.first, "HEAD", "-o", path.name))
+        self.assertEqual(diff, path.read_bytes())
 
     def test_the_token_is_that_of_the_diff(self) -> None:
         token = f"{diff_token(self.diff(self.first, 'HEAD'))}\n".encode()
@@ -199,17 +213,35 @@ class PlainTest(Case):
 
     def make(self) -> None:
         kind = type(self)
-        lines = ["a = 1", "", "b = 1", ""] * 9
-        kind.first = self.commit({"long.py": "\n".join(lines), "a.py": "old = 1\n" * 9})
+        lines, ignored = ["a = 1", "", "b = 1", ""] * 9, '[submodule "x"]\npath = x\nurl = ./x\nignore = all\n'
+        part, more, last = (f"if x:\n    {name}\n\n" for name in "abc")
+        files = {
+            "long.py": "\n".join(lines),
+            "moved": "a\na\nb\nb\nc\n",
+            "part": f"{part}{last}d",
+            ".gitmodules": ignored,
+        }
+        kind.first = self.commit({**files, "a.py": "old = 1\n" * 9})
         lines[9] = lines[18] = "c = 1"
         self.git("mv", "a.py", "z.py")
-        kind.second = self.commit({"long.py": "\n".join(lines), f"below/{E_ACUTE}.py": "a\n"})
+        (self.clone / "x").mkdir()
+        self.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},x")
+        files = {"long.py": "\n".join(lines), "moved": "c\na\nb\na\nb\n", "part": f"{part}{more}{last}d "}
+        kind.second = self.commit({**files, f"below/{E_ACUTE}.py": "a\n"})
         kind.plain = self.diff(self.first, self.second)
 
-    def test_plain_is_as_it_should_be(self) -> None:
-        for line in (" ", "+c = 1", "-old = 1", "+old = 1", "--- a/a.py", "+++ b/z.py", "+++ /dev/null"):
+    def test_plain_is_the_same_everywhere(self) -> None:
+        for line in (" ", "+c = 1", "-old = 1", "--- a/a.py", "+++ b/z.py", f"+Subproject commit {'1' * 40}"):
             self.assertIn(f"\n{line}\n".encode(), self.plain)
-        self.assertEqual(2, self.plain.count(b"\n@@ -7,7 +7,7 @@") + self.plain.count(b"\n@@ -16,7 +16,7 @@"))
+        self.assertEqual("0139008f7337ec77", diff_token(self.plain))
+
+    def test_the_options_overrule_settings_that_are_read(self) -> None:
+        (self.clone / ".git" / "info").mkdir(exist_ok=True)
+        (self.clone / ".git" / "info" / "attributes").write_text("* diff=hide\n", encoding="ascii")
+        words = [word for setting in OVERRULED.split() for word in ("-c", setting)]
+        words += ["diff", *change_diff.OPTIONS, self.first, self.second]
+        self.assertEqual(self.plain.decode(), self.git(*words, at=self.clone / "below") + "\n")
+        self.assertEqual(("-r", "-p"), change_diff.OPTIONS[:2])  # as `git diff` always does
 
     def test_settings_variables_and_files_that_the_index_says_are_unchanged(self) -> None:
         self.git("update-index", "--assume-unchanged", "z.py")
@@ -217,28 +249,50 @@ class PlainTest(Case):
         (self.clone / "order").write_text("z.py\n", encoding="ascii")
         (self.clone / "attributes").write_text("* -diff\n", encoding="ascii")
         with open(self.clone / ".git" / "config", "a", encoding="ascii") as config:
-            for setting in SETTINGS.split():
+            for setting in (OVERRULED + OTHERS).split():
                 name, value = setting.split("=")
                 section, _, key = name.rpartition(".")
                 config.write(f'[{section}]\n{key} = "{value}"\n')
         environment = testing.clean_environment(**dict(pair.split("=") for pair in ENVIRONMENT.split()))
         self.assertEqual(self.plain, self.diff(self.first, self.second, env=environment))
         user = self.folder / "home"
-        user.mkdir()
+        (user / "git").mkdir(parents=True)
         shutil.copy(self.clone / ".git" / "config", user / ".gitconfig")
-        self.assertEqual(self.plain, self.diff(self.first, self.second, env=testing.clean_environment(HOME=str(user))))
+        shutil.copy(self.clone / "attributes", user / "git" / "attributes")
+        for name in ("HOME", "XDG_CONFIG_HOME"):
+            environment = testing.clean_environment(**{name: str(user)})
+            self.assertEqual(self.plain, self.diff(self.first, self.second, env=environment))
+
+    @testing.NEEDS_PROGRAMS
+    def test_settings_and_attributes_of_the_machine(self) -> None:
+        """By a git that stands for one whose machine has them."""
+        attributes, settings = (str(self.folder / name) for name in ("attributes", "settings"))
+        Path(attributes).write_text("* -diff\n", encoding="ascii")
+        self.git("config", "-f", settings, "core.attributesFile", attributes)
+        path = self.stub(f"""export GIT_CONFIG_SYSTEM={shlex.quote(settings)}
+            [ "${{GIT_ATTR_NOSYSTEM:-}}" ] || set -- -c core.attributesFile={shlex.quote(attributes)} "$@"
+            exec {shlex.quote(shutil.which("git") or "")} "$@"
+        """)
+        self.assertEqual(self.plain, self.diff(self.first, self.second, env=testing.clean_environment(PATH=path)))
 
     def test_wherever_it_is_run(self) -> None:
         tree, bare = self.folder / "tree", self.folder / "bare.git"
         self.git("worktree", "add", "-q", "--detach", tree, self.first)
         self.git("clone", "-q", "--bare", self.clone, bare, at=self.folder)
         self.git("clone", "-q", "--shared", self.clone, self.folder / "shared", at=self.folder)
-        places = (self.clone / "below", self.clone / ".git", tree, bare, self.folder / "shared")
-        for place in places:
-            with self.subTest(place.name):
-                self.assertEqual(self.plain, self.diff(self.first, self.second, at=place))
-        variables = testing.clean_environment(GIT_DIR=str(self.clone / ".git"), GIT_WORK_TREE=str(self.clone))
-        self.assertEqual(self.plain, self.diff(self.first, self.second, at=self.folder, env=variables))
+        self.git("init", "-q", "--template=", "empty", at=self.folder)
+        (self.folder / E_ACUTE).symlink_to(self.clone)
+        empty, git = self.folder / "empty", str(self.folder / E_ACUTE / ".git")
+        rows: Tuple[Tuple[Path, Dict[str, str]], ...] = (
+            *((place, {}) for place in (self.clone / "below", self.clone / ".git", tree, bare, self.folder / "shared")),
+            (self.folder, {"GIT_DIR": git, "GIT_WORK_TREE": str(self.clone)}),
+            (empty, {"GIT_OBJECT_DIRECTORY": f"{git}/objects"}),
+            (empty, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{git}/objects"'}),
+        )
+        for place, variables in rows:
+            with self.subTest(place.name, **variables):
+                environment = testing.clean_environment(**variables)
+                self.assertEqual(self.plain, self.diff(self.first, self.second, at=place, env=environment))
 
     def test_attributes_of_the_tree_and_of_the_repository(self) -> None:
         attributes = ("-diff", "binary", "diff=hide", "-text", "linguist-generated", "export-ignore", "filter=hide")
@@ -253,13 +307,6 @@ class PlainTest(Case):
             diff = self.diff(self.second, head, at=at)
             for number in range(len(attributes)):
                 self.assertIn(f"\n+evil = {number}\n".encode(), diff)
-
-    def test_a_submodule_that_the_tree_says_to_ignore(self) -> None:
-        self.commit({".gitmodules": '[submodule "x"]\npath = x\nurl = ./x\nignore = all\n'})
-        self.git("update-index", "--add", "--cacheinfo", f"160000,{self.first},x")
-        self.git("commit", "-q", "-m", "x")
-        self.git("config", "submodule.x.ignore", "all")
-        self.assertIn(f"\n+Subproject commit {self.first}\n".encode(), self.diff(self.second, "HEAD"))
 
     def test_what_stands_in_for_objects_or_history_here(self) -> None:
         bad = self.commit({"z.py": "BUG\n"})
@@ -277,12 +324,16 @@ class PlainTest(Case):
         self.assertEqual(plain, self.diff(f"{bad}~2", bad))
 
     def test_a_partial_clone_fetches_what_it_lacks(self) -> None:
+        same = self.commit({})
         self.git("config", "uploadpack.allowFilter", "true")
         self.git("config", "uploadpack.allowAnySHA1InWant", "true")
         source = "file://" + str(self.clone).replace("'", "%27").replace(" ", "%20")
-        partial = self.folder / "partial"
-        self.git("clone", "-q", "--no-checkout", "--filter=blob:none", source, partial, at=self.folder)
-        self.assertEqual(self.plain, self.diff(self.first, self.second, at=partial))
+        for kind in ("blob:none", "tree:0"):
+            partial = self.folder / kind[:4]
+            self.git("clone", "-q", "--no-checkout", source, partial, f"--filter={kind}", at=self.folder)
+            self.refused("nothing to review", "--trees", self.second, same, status=5, at=partial)
+            self.git("cat-file", "blob", f"{self.first}:a.py", at=partial)  # what comes first is here
+            self.assertEqual(self.plain, self.diff(self.first, same, at=partial))
 
 
 class RefusedTest(Case):
@@ -333,19 +384,33 @@ class RefusedTest(Case):
             self.refused("nothing to review: the files are the same", "-o", "x.diff", *words, status=5)
         self.assertFalse((self.clone / "x.diff").exists())
 
-    def test_an_object_that_is_missing(self) -> None:
+    def test_a_diff_above_the_limit(self) -> None:
+        size = len(self.diff(self.first, "HEAD"))
+        with unittest.mock.patch.object(change_diff, "LIMIT", size):
+            self.diff(self.first, "HEAD")
+        with unittest.mock.patch.object(change_diff, "LIMIT", size - 1):
+            self.refused("the diff is larger than", self.first, "HEAD")
+
+    def test_an_object_that_is_damaged(self) -> None:
         self.commit({"b.py": "one\n", "c.py": "two\n"})
-        blob = self.git("rev-parse", "HEAD:c.py")
-        (self.clone / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
-        self.refused(f"git cannot write the diff: .*{blob}", "HEAD^", "HEAD", "-o", "x.diff")
-        self.assertFalse((self.clone / "x.diff").exists())
-        words = map(shlex.quote, [*testing.PYTHON, "-I", "-S", str(TOOL), "HEAD^", "HEAD"])
-        ran = testing.process("sh", "-c", f"trap '' CHLD; exec {' '.join(words)}", cwd=self.clone)
-        self.assertEqual((1, b""), (ran.returncode, ran.stdout))
+        self.addCleanup(signal.signal, signal.SIGCHLD, signal.SIG_DFL)
+        rows = (("HEAD:c.py", "write the diff"), ("HEAD^{tree}", "write the diff"), ("HEAD^", "compare them"))
+        for name, what in rows:
+            identity = self.git("rev-parse", name)
+            path = self.clone / ".git" / "objects" / identity[:2] / identity[2:]
+            path.unlink()
+            path.write_bytes(b"x")
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as whoever starts it may have it
+            why, environment = f"git cannot {what}: fatal: .*{identity}", testing.clean_environment(**TRANSLATED)
+            self.refused(why, self.first, "HEAD", "-o", "x.diff", env=environment)
+            self.assertFalse((self.clone / "x.diff").exists())
 
     def test_no_repository_and_wrong_usage(self) -> None:
         why = "the working folder: git finds no repository: fatal: not a git repository"
         self.refused(why, "a", "b", at=self.folder)
+        self.refused(why, "a", "b", at=self.folder, env=testing.clean_environment(**TRANSLATED))
+        environment = testing.clean_environment(GIT_TEST_ASSUME_DIFFERENT_OWNER="true")  # advice follows the reason
+        self.refused("finds no repository: fatal: detected dubious ownership", "a", "b", env=environment)
         for words in ((), ("main",), ("main", "main", "main"), ("--nonsense", "main", "main"), ("main", "-x")):
             self.refused("", *words, status=2)
         ran = self.start("--help")
@@ -369,6 +434,7 @@ class HostileTest(Case):
             self.assertRegex(ran.stderr, rb"\A[ -~]+\n\Z")
             self.assertFalse(ran.stderr.startswith(b"::"))
 
+    @testing.NEEDS_PROGRAMS
     def test_a_git_of_the_working_folder_is_not_run(self) -> None:
         stub = self.clone / "git"
         stub.write_text("#!/bin/sh\ntouch ran\nexit 1\n", encoding="ascii")
@@ -378,6 +444,14 @@ class HostileTest(Case):
             self.diff(self.first, self.second, env=testing.clean_environment(PATH=path))
         self.assertFalse((self.clone / "ran").exists())
         self.refused("git: it is not on PATH", "main", "main", env=testing.clean_environment(PATH="."))
+        path = self.stub("")
+        (self.folder / "bin" / "git").write_text("#!/no/such/shell\n", encoding="ascii")
+        self.refused("bin/git: No such file or directory", "main", "main", env=testing.clean_environment(PATH=path))
+
+        environment = testing.clean_environment()
+        del environment["PATH"]
+        ran = self.call(self.first, "HEAD", env=environment)
+        self.assertEqual(0 if shutil.which("git", path=os.defpath) else 1, ran.returncode, ran.stderr)
 
     def test_a_terminal_is_not_written_to(self) -> None:
         leader, terminal = pty.openpty()
@@ -390,8 +464,12 @@ class HostileTest(Case):
 
     def test_output_that_cannot_be_written(self) -> None:
         self.refused("no/such/x: No such file or directory", self.first, "HEAD", "-o", "no/such/x")
+        self.refused("embedded null", self.first, "HEAD", "-o", "x\0y")
         self.refused(f"{re.escape(str(self.clone))}: Is a directory", self.first, "HEAD", "-o", self.clone)
         words = " ".join(map(shlex.quote, [*testing.PYTHON, "-I", "-S", str(TOOL), self.first, "HEAD"]))
+        ran = testing.process("sh", "-c", f"ulimit -f 0; {words}", cwd=self.clone)  # as where there is no room
+        self.assertEqual((1, b""), (ran.returncode, ran.stdout))
+        self.assertRegex(ran.stderr, rb"\Achange_diff\.py: temporary files: [^\n]+\n\Z")
         rows: List[Tuple[str, int, bytes]] = [
             (f"{words} >&-", 1, b"change_diff.py: standard output: it is closed\n"),
             (f"{words} --token >&-", 1, b"change_diff.py: standard output: it is closed\n"),
@@ -411,13 +489,10 @@ class HostileTest(Case):
 
     @testing.NEEDS_PROGRAMS
     def test_an_interrupt_ends_it_and_leaves_nothing(self) -> None:
-        temporary, stub, started = (self.folder / name for name in ("tmp", "bin/git", "started"))
+        temporary, started = self.folder / "tmp", self.folder / "started"
         temporary.mkdir()
-        stub.parent.mkdir()
         # It waits first: an interrupt while Python is still starting a program leaves that program to itself.
-        stub.write_text(f"#!/bin/sh\nsleep 1\n: >{shlex.quote(str(started))}\nexec sleep 60\n", encoding="ascii")
-        stub.chmod(0o755)
-        path = f"{stub.parent}{os.pathsep}{os.environ['PATH']}"
+        path = self.stub(f"sleep 1\n: >{shlex.quote(str(started))}\nexec sleep 90\n")
         environment = testing.clean_environment(TMPDIR=str(temporary), PATH=path)
         command = [*testing.PYTHON, "-I", "-S", str(TOOL), "main", "main"]
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -426,7 +501,7 @@ class HostileTest(Case):
                 time.sleep(0.01)
             started.unlink()
             process.send_signal(number)
-            said = process.communicate()[1]
+            said = process.communicate(timeout=60)[1]  # and not only when git ends by itself
             self.assertEqual((130, b"change_diff.py: interrupted\n"), (process.returncode, said))
             self.assertEqual([], os.listdir(temporary))
 
