@@ -93,7 +93,7 @@ OPTIONS = (
     "--dst-prefix=b/",
 )
 
-_KEPT = ("GIT_EXEC_PATH", "GIT_ALTERNATE_OBJECT_DIRECTORIES")  # where git's programs and the objects are
+_KEPT = "GIT_ALTERNATE_OBJECT_DIRECTORIES"  # where more objects are
 _ID = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -180,11 +180,11 @@ def _repository() -> Iterator[_Repository]:
     """The repository of the working folder, and an empty one with its objects. Raises CannotRead."""
     try:
         with tempfile.TemporaryDirectory(prefix="change_diff-") as folder:
-            plain = {"GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C", "LANGUAGE": "C"}
+            plain = {"GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C"}
             users = {**os.environ, **plain, "GIT_GRAFT_FILE": os.path.join(folder, "none")}
             form, objects = _objects(users)
             _fill(folder, form)
-            kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+            kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name == _KEPT}
             yield _Repository(users, {**kept, **plain, **_apart(folder), "GIT_OBJECT_DIRECTORY": objects})
     except OSError as error:
         raise CannotRead(f"{error.filename or 'temporary files'}: {error.strerror}") from error
@@ -203,19 +203,16 @@ def _objects(users: Dict[str, str]) -> Tuple[str, str]:
 
 def _apart(folder: str) -> Dict[str, str]:
     """The variables by which git takes a folder for the repository, and reads no settings or attributes elsewhere."""
-    home = os.path.join(folder, "home")
-    places = {"GIT_DIR": folder, "HOME": home, "XDG_CONFIG_HOME": home, "GIT_CONFIG_GLOBAL": os.path.join(home, "none")}
+    home = os.path.join(folder, "none")
+    places = {"GIT_DIR": folder, "HOME": home, "XDG_CONFIG_HOME": home}
     return {**places, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
 
 
 def _fill(folder: str, form: str) -> None:
     """Make an empty folder a bare repository without a commit, for objects of a format."""
-    version = "0\n" if form == "sha1" else f"1\n[extensions]\nobjectFormat = {form}\n[core]\n"
+    settings = f"[core]\nbare = true\nrepositoryFormatVersion = 1\n[extensions]\nobjectFormat = {form}\n"
     os.mkdir(os.path.join(folder, "refs"))
-    for name, text in (
-        ("HEAD", "ref: refs/heads/none\n"),
-        ("config", f"[core]\nrepositoryFormatVersion = {version}bare = true\n"),
-    ):
+    for name, text in (("HEAD", "ref: refs/heads/none\n"), ("config", settings)):
         with open(os.path.join(folder, name), "w", encoding="ascii") as file:
             file.write(text)
 
@@ -261,7 +258,7 @@ def _git(*arguments: str, at: Dict[str, str], to: int = subprocess.PIPE) -> "sub
     A relative entry of PATH is passed over: in a checkout, it has programs of the change.
     """
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
-    program = shutil.which("git", path=os.pathsep.join(folders) or os.devnull)
+    program = shutil.which("git", path=os.pathsep.join(folders))
     if program is None:
         raise CannotRead("git: it is not on PATH")
     command = [program, *arguments]
