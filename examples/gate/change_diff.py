@@ -253,7 +253,7 @@ def _difference(repository: _Repository, old: str, new: str) -> bytes:
 
 
 def _git(*arguments: str, at: Dict[str, str], to: int = subprocess.PIPE) -> "subprocess.CompletedProcess[bytes]":
-    """Run git to its end, with what it says caught. Raises CannotRead where it cannot be started.
+    """Run git to its end, with what it says caught. Raises CannotRead without a git, OSError where it cannot start.
 
     A relative entry of PATH is passed over: in a checkout, it has programs of the change.
     """
@@ -262,10 +262,7 @@ def _git(*arguments: str, at: Dict[str, str], to: int = subprocess.PIPE) -> "sub
     if program is None:
         raise CannotRead("git: it is not on PATH")
     command = [program, *arguments]
-    try:
-        process = subprocess.Popen(command, env=at, stdin=subprocess.DEVNULL, stdout=to, stderr=subprocess.PIPE)
-    except OSError as error:
-        raise CannotRead(f"{program}: {error.strerror}") from error
+    process = subprocess.Popen(command, env=at, stdin=subprocess.DEVNULL, stdout=to, stderr=subprocess.PIPE)
     try:
         stdout, stderr = process.communicate()
     except BaseException:  # an interrupt
