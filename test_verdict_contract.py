@@ -2776,9 +2776,9 @@ class CommandTest(Scratch):
         )
         for verdict in (REQUEST_CHANGES, AMBIGUOUS, None):
             self.assertTrue(verdict_check.annotation(told._replace(verdict=verdict)).startswith("::error file="))
-        two = verdict_check.Result([told._replace(report="a: b:c: : d"), told._replace(report="a#b##[c")], APPROVE, 0)
+        two = verdict_check.Result([told._replace(report="a: b:c: : d"), told._replace(report="::a#b##[c")], APPROVE, 0)
         self.assertEqual("a:\\x20b:c:\\x20:\\x20d: VERDICT: APPROVE", verdict_check.as_text(two)[0])
-        self.assertIn('"report": "a#b#\\u0023[c"', verdict_check.as_json(two)[0])
+        self.assertIn('"report": ":\\u003aa#b#\\u0023[c"', verdict_check.as_json(two)[0])
 
     # Real processes: streams, signals, settings, and what stands beside the file
 

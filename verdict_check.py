@@ -317,7 +317,7 @@ def _put(stream: Optional[TextIO], text: str = "") -> Optional[Exception]:
         return None
     try:
         if text:
-            encoding = getattr(stream, "encoding", None) or "utf-8"
+            encoding = stream.encoding or "utf-8"
             shown = text.encode(encoding, "backslashreplace").decode(encoding)
             print(shown, file=stream)  # its line end is a write of its own, which fails where the text was cut
         stream.flush()

@@ -189,7 +189,7 @@ RULES = (
          lambda f: [line for line in f.approvals if line < f.last]),
     Rule("not-bare", AMBIGUOUS, "the approval is quoted, in a list, indented as code, or has hidden signs on its line",
          lambda f: [] if f.bare else f.approvals),
-    Rule("wrong-token", AMBIGUOUS, "the approval lacks the token that was asked for, or has a token that was not asked for",
+    Rule("wrong-token", AMBIGUOUS, "the approval lacks the token that was asked for, or has one that nobody asked for",
          lambda f: [] if f.token_right else f.approvals),
     Rule("open-block", AMBIGUOUS, "the approval stands below a code fence or a comment that is never closed",
          lambda f: f.unclosed),

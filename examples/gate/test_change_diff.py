@@ -527,23 +527,25 @@ class LoadTest(Case):
 
 # --- That there is no other way -----------------------------------------------------------------------
 
-# A command, not a mention: what follows is an option, a name in capitals, a variable, a quote or a range; or words of a
-# list in Python. What prints no diff is left alone.
+# A command, not a mention: it begins a line or follows a sign of the shell; or what follows is an option, a name in
+# capitals, a variable, a quote or a range; or it is words of a list in Python. What prints no diff is left alone.
 COMMAND = re.compile(
-    r"""\bgit\b(?:[ ]-{1,2}\S+(?:[ ][\w.]+=\S+)?)*[ ]+(diff(?:-tree|-index|-files)?)[ ]+(?:\\\\?\n\s*)?
-        (?=[-"'$<A-Z]|\S*\.\.)(?P<rest>[^\n]*)
-    |["']git["'][^\n]*?["'](?P<word>diff(?:-tree|-index|-files)?)["'](?P<words>[^\n]*)""",
-    re.VERBOSE,
+    r"""(?:(?P<first>(?:^|&&|[|;(])[ \t]*(?:\$[ ]|\w+=)?)|\b)git
+        (?:[ ]-[Cc][ ]*(?:"[^"\n]*"|'[^'\n]*'|\S+)|[ ]-{1,2}[\w-]+(?:=\S+)?)*
+        [ ]+(?P<name>diff(?:-tree|-index|-files)?|show|log|format-patch)\b
+        (?(first)|[ ]+(?:\\\\?\n\s*)?(?=[-"'$<A-Z]|\S*\.\.))(?P<rest>[^\n]*)
+    |["']git["'][^\n]*?["'](?P<word>diff(?:-tree|-index|-files)?|show|log|format-patch)["'](?P<words>[^\n]*)""",
+    re.VERBOSE | re.MULTILINE,
 )
-PRINTS_NONE = re.compile(r"--(?:quiet|name-only|name-status|stat|numstat|raw|exit-code)\b")
+PRINTS_NONE = re.compile(r"--(?:quiet|name-only|name-status|stat|numstat|raw|exit-code)\b|[\w}]:[\w./]+")  # or one file
 
 
 def other_diffs(text: str) -> Iterator[str]:
     """The commands in a text, by which git writes a diff."""
     for found in COMMAND.finditer(text):
-        name, rest = found[1] or found["word"], found["rest"] or found["words"] or ""
-        plumbing = name != "diff" and not re.search(r"(?<![\w-])(?:-p|-u|--patch)\b", rest)
-        if not plumbing and not PRINTS_NONE.search(rest):
+        name, rest = found["name"] or found["word"], found["rest"] or found["words"] or ""
+        writes = name in ("diff", "show", "format-patch") or re.search(r"(?<![\w-])(?:-p|-u|--patch)\b", rest)
+        if writes and not PRINTS_NONE.search(rest):
             yield found[0]
 
 
@@ -552,10 +554,12 @@ class OneDiffTest(unittest.TestCase):
         commands = (
             "git diff --text main...HEAD >x", 'git diff "main...$sha" > change.diff', "git -c core.quotePath=true diff $base",
             "git diff main...feature", "git diff \\\n    --full-index", "git diff-tree -r -p A B", 'run(["git", "diff", base])',
+            "git diff main feature", "$ git diff", "a && git diff", "x=$(git diff a b)", "git -C objects diff main...HEAD",
+            'git -C "$dir" diff $a $b', "git show $sha", "git log -p", "git format-patch --stdout main",
         )  # fmt: skip
         mentions = (
             "what `git diff` writes", "as git diff does", "git diff --quiet HEAD", "git diff-tree -r A B",
-            '["git", "diff", "--name-only"]',
+            '["git", "diff", "--name-only"]', "git show main:a/b.sh >b", "git log --oneline", "git diff --stat",
         )  # fmt: skip
         for text in (*commands, *mentions):
             self.assertEqual(int(text in commands), len(list(other_diffs(text))), text)
