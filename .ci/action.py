@@ -374,24 +374,23 @@ jobs:
     steps:
     - uses: actions/checkout@v4.2.2
     - id: ask
-      run: cp first.md second.md "$RUNNER_TEMP" && echo "token={TOKEN}" >>"$GITHUB_OUTPUT"
+      run: cp review.md "$RUNNER_TEMP" && echo "token={TOKEN}" >>"$GITHUB_OUTPUT"
 """
 
 
 def documented(bench: Bench) -> List[str]:
-    """The README's lines, as they stand there, in a job: with two approvals, and with a refusal for one of them."""
+    """The README's lines, as they stand there, in a job: with an approval, and with a refusal."""
     lines = re.findall(r"(?ms)^```yaml\n(- uses: OWNER/.*?)^```$", (HERE / "README.md").read_text(encoding="utf-8"))
     if len(lines) != 1:
         return [f"README.md: {len(lines)} blocks that use the action, not 1"]
     path, troubles = ".github/workflows/readme.yml", []
     source = repository(bench.home / "action", ACTION)
-    for first, result in (("token.md", "success"), ("block.md", "failure")):
+    for report, result in (("token.md", "success"), ("block.md", "failure")):
         workflow = ASKED + re.sub("(?m)^", "    ", lines[0]).rstrip() + "\n"
-        files = {"first.md": FILES[first], "second.md": FILES["token.md"], path: workflow.encode()}
-        folder = repository(bench.home / f"readme-{result}", files)
+        folder = repository(bench.home / f"readme-{result}", {"review.md": FILES[report], path: workflow.encode()})
         ended = seen(act(folder, folder / path, {CONSUMED: source})["a"]).job
-        print(f"README.md, {first}: {ended}")
-        troubles += [] if ended == result else [f"README.md, {first}: {ended}, not {result}"]
+        print(f"README.md, {report}: {ended}")
+        troubles += [] if ended == result else [f"README.md, {report}: {ended}, not {result}"]
     return troubles
 
 
