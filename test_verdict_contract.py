@@ -2185,6 +2185,11 @@ PYTHON = [sys.executable, "-S"]
 PYTHON += [f"-W{option}" for option in sys.warnoptions]
 PYTHON += ["-" + "b" * sys.flags.bytes_warning] * bool(sys.flags.bytes_warning)
 PYTHON += ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
+# What starts a command as a parent may that does not wait for its children: their status is lost, unless it asks for it.
+IGNORING = [
+    *(sys.executable, "-ISEc"),
+    "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execvp(sys.argv[1], sys.argv[1:])",
+]
 SHARE = 1.0  # of the random reports; --quick takes fewer
 ROOM = 256 << 20  # bytes that the temporary folder should have: the limits that are tested lie at 64 MiB
 SPACE = 32 << 20  # bytes without which no test that makes files is run

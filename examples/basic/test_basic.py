@@ -100,6 +100,17 @@ class Programs:
             self.assertNotIn(b"Traceback", done.stderr)
             return done
 
+        @unittest.skipUnless(testing.POSIX, "no SIGCHLD here")
+        def test_status_where_a_parent_ignores_children(self) -> None:
+            for script, code in (("print(no)", 3), ("print(yes, flush=True); sys.exit(1)", 1), ("print(yes)", 0)):
+                self.assertEqual(code, self.ask(*testing.IGNORING, *self.asked(script)).returncode, script)
+
+        def test_a_report_that_looks_like_an_option(self) -> None:
+            for report, named in (("-x", "./-x"), ("-", "./-")):
+                call = [named if word == "review.md" else word for word in self.asked(REVIEWERS[2][1])]
+                self.assertEqual(0, self.ask(*call).returncode)
+                self.assertIn(self.ask(*[report if word == named else word for word in call]).returncode, (0, 1))
+
         def test_only_an_approval_of_this_run_is_0(self) -> None:
             for name, script, code, last in REVIEWERS:
                 with self.subTest(name):

@@ -1406,9 +1406,8 @@ class CommandTest(testing.Scratch):
     @unittest.skipUnless(hasattr(signal, "SIGCHLD"), "no SIGCHLD here")
     def test_an_ignored_sigchld_loses_no_status(self) -> None:
         self.diff(DIFF, "failure")
-        ignoring = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.executable, sys.argv[1:])"
         call = self.command(*self.usual("--propose", 'echo \'{"hint": "x"}\'; exit 3'))
-        ended = testing.process(*testing.PYTHON, "-c", ignoring, *call, cwd=self.folder)
+        ended = testing.process(*testing.IGNORING, *call, cwd=self.folder)
         self.assertEqual((3, b"FAIL"), (ended.returncode, ended.stdout[:4]), ended)
         self.assertNotIn(b"proposal", ended.stdout)
 

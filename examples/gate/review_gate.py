@@ -57,10 +57,11 @@ exit status
 130  interrupted by SIGINT, SIGTERM, SIGHUP or SIGQUIT, after the reviewer's processes were ended
 
 A reviewer is asked again only after a run that failed or timed out, after output without a whole reply, and after a
-reply whose one fault is the form of its verdict: none, an empty or longer value, decoration, a missing token, signs
-below it. Never after a reply in which the contract finds a refusal, of which a line begins with one, or that has any
-other value: a second draw would be shopping. A refusal within a sentence is not seen: --retries 0 asks once. It is told
-which rule was broken, and nothing else of the reply. The last attempt counts.
+reply whose one fault is the form of its verdict: none, an empty value, one that goes on behind APPROVE (with a
+condition too), decoration, a missing token, signs below it. Never after a reply in which the contract finds a refusal,
+of which a line begins with one, or that has any other value: a second draw would be shopping. A refusal within a
+sentence is not seen: --retries 0 asks once. It is told which rule was broken, and nothing else of the reply. The last
+attempt counts.
 
 A token that is drawn after the diff was read ties the reply to it. A reviewer runs on regular files, in an empty folder
 and in a process group that is ended after every attempt: see reviewer_process.py.
@@ -589,13 +590,13 @@ def unheard(command: str, attempt: int, ran: Run, why: str, rule: Optional[str])
 
 def may_ask_again(rule: str, text: str, token: str) -> bool:
     """Whether a reply, read by a rule, has no fault but one of form: it refuses nowhere, a fence included."""
-    fine = rule in PERHAPS_SLIPS and with_approval(text, token) == "approved"
-    return rule in SLIPS or (fine and not begins_with_a_refusal(text))
+    slip = rule in SLIPS or (rule in PERHAPS_SLIPS and with_approval(text, token) == "approved")
+    return slip and not begins_with_a_refusal(text)
 
 
 def begins_with_a_refusal(text: str) -> bool:
-    """Whether a line does, such as "Rejected." or "Do not merge this"; by itself that is no verdict to the contract."""
-    mentions = re.sub("^", "x ===VERDICT=== ", text, flags=re.MULTILINE)
+    """Whether a line does, as "Rejected." or "1. Do not merge this"; by itself that is no verdict to the contract."""
+    mentions = re.sub(r"^(?:[^\w\n]*\w{1,3}[.)])?", "x ===VERDICT=== ", text, flags=re.MULTILINE)
     return contract.read_verdict(mentions).rule in ("weak-block", "weak-both")
 
 

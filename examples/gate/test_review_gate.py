@@ -361,6 +361,8 @@ class AgainTest(GateTest):
             f"Verdict: REJECT\n> {OK}", '```\n{"verdict":"REQUEST_CHANGES"}\n```',
             'Verdict: APPROVE\n```\n{"verdict":"REQUEST_CHANGES"}\n```',
             "Changes requested: area is not tested.", "Fine.\n\n**Rejected.** It leaks.", "Do not merge this, it leaks.",
+            "1. Rejected.", "## 1. Not approved", "(1) Do not merge.", "a) Rejected", "Rejected.\n===VERDICT===",
+            f"Rejected.\n> {OK}",
         )),
         (0, (
             "===VERDICT=== APPROVE_WITH_NITS TOKEN", "===VERDICT===", f"```\n{OK}\n```",
@@ -1079,11 +1081,8 @@ class EndTest(GateTest):
         self.assertEqual(0, ended.code, ended.err)
 
     def test_status_where_a_parent_ignores_children(self) -> None:
-        ignores = (
-            "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
-        )
         command = self.command("--retries", "0", self.says(OK, end="exit 9"))
-        self.assertEqual(1, self.run_command(sys.executable, "-ISEc", ignores, *command).code)
+        self.assertEqual(1, self.run_command(*testing.IGNORING, *command).code)
 
     def test_nothing_waits_for_a_process_that_left_the_group(self) -> None:
         leaves = "import subprocess as s; print(s.Popen(['sleep', '60'], start_new_session=True, stdout=s.DEVNULL).pid)"

@@ -240,6 +240,8 @@ def run() -> int:
     for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
             signal.signal(getattr(signal, name), interrupt)
+    if hasattr(signal, "SIGCHLD"):
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, a git that failed seems to end in 0
     code = main()
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -1098,6 +1098,13 @@ class GitTest(LedgerTest):
         self.commit({".verdict/evil.py": "x\n"})
         self.take(gate(5))
 
+    def test_status_where_a_parent_ignores_children(self) -> None:
+        self.commit({"api/client.py": "x = 2\n"})
+        self.take(run())
+        self.git("update-ref", "HEAD", self.first)
+        gated = (*testing.IGNORING, *COMMAND, "gate", "--max-commits-behind", "0")
+        self.assertIn(b"unknown distance", testing.process(*gated, cwd=self.folder).stdout)
+
     def test_outside_of_git_and_back(self) -> None:
         self.take(run())
         os.rename(".git", "aside")

@@ -14,7 +14,7 @@
 # Exit status: that of review_gate.py; 1 or that of change_diff.py where there is no diff to review, as in a shallow
 # clone or where there are several merge bases; 2 for wrong arguments.
 set -euo pipefail
-export GIT_NO_REPLACE_OBJECTS=1 # what stands in for an object here is not what lands
+export GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/dev/null # what stands in for an object here is not what lands
 
 readonly folder=tools/verdict # on BASE: change_diff.py, review_gate.py, and what they load
 
@@ -23,7 +23,7 @@ stop() { # STATUS MESSAGE
     exit "$1"
 }
 
-outside() { # prints PATH without its folders in this work tree: an environment in the tree brings a python3 of its own
+outside() { # prints PATH without its folders in this work tree (others are not looked for): an environment there brings its python3
     local top=$PWD kept="" entry
     while [ -n "$top" ] && [ ! -e "$top/.git" ]; do top=${top%/*}; done
     while IFS= read -r -d : entry; do
