@@ -6,7 +6,7 @@ from urllib.parse import quote
 from findings import inside
 from memory import Finding, Memory
 from verdicts import Judged
-from views import Now, age, counts, delta, lapses, place, plain
+from views import Now, age, counts, delta, lapses, place, plain, titles
 
 VERSION = "0.1.0"
 INFORMATION = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html"
@@ -84,7 +84,7 @@ def _result(memory: Memory, f: Finding, standing: str, fallback: str) -> Dict[st
     result: Dict[str, object] = {
         "ruleId": plain(f.rule or "review-finding"),
         "level": LEVELS[f.severity],
-        "message": {"text": f"{f.id} {f.severity}: {plain(f.latest)}"},
+        "message": {"text": f"{f.id} {f.severity}: {titles(f, plain)}"},
         "locations": [{"physicalLocation": where}],
         "partialFingerprints": {"verdictLedger/v1": f.key},
         "baselineState": "new" if delta(memory, f) == "NEW" else "unchanged",

@@ -1264,6 +1264,16 @@ class ViewTest(LedgerTest):
         ):
             self.take(step)
 
+    def test_another_title_hides_no_finding(self) -> None:
+        self.take(run(A))
+        self.take(run(but(A, id="F-1", title="Line is too long", severity="Trivial"), deltas="F-1 STILL_OPEN"))
+        both = "SQL from user input (latest: Line is too long)"
+        commands = ["brief", "report", "sarif", "show F-1", "gate"]
+        commands += ["gate --format github-comment", "gate --format sarif"]
+        for command in commands:
+            self.take(do(command, out=[both]))
+        self.made(do(f"accept F-1 {DECIDED}"), do("brief", out=[both]), do("report", out=[both]))
+
     def test_status_has_four_lines(self) -> None:
         self.take(run(A, B))
         self.take(do("status", lines={"\n": 4, "^changed in run 1: 2 new, 0 back, 0 resolved$": 1}))

@@ -6,7 +6,7 @@ printable ASCII in which nothing acts: no verdict by verdict_contract, no mentio
 
 import datetime
 import re
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from chain import Row
 from deltas import Tree
@@ -70,6 +70,12 @@ def place(found: Finding) -> str:
     return found.path + line if found.path else "-"
 
 
+def titles(found: Finding, form: Callable[[str], str]) -> str:
+    """The first title, and the latest beside it where that is another, each in a form: neither hides the other."""
+    latest = f" (latest: {form(found.latest)})" if found.latest != found.title else ""
+    return form(found.title) + latest
+
+
 def delta(memory: Memory, found: Finding) -> str:
     """What the last run made of it; what it left out is still open."""
     if memory.last and found.last_run == memory.last["run"]:
@@ -95,7 +101,8 @@ def lapses(memory: Memory, today: datetime.date) -> List[str]:
 def _line(f: Finding, now: Now, gone: str = "") -> str:
     days = age(f, now.today)
     back = ", came back" if f.regressed else ""
-    return f"{f.id} | {f.severity}{back} | {days} days | {plain(f.latest, LONGEST_LINE)} | {plain(place(f))}{gone}"
+    named = titles(f, lambda title: plain(title, LONGEST_LINE))
+    return f"{f.id} | {f.severity}{back} | {days} days | {named} | {plain(place(f))}{gone}"
 
 
 def status(memory: Memory, judged: Judged, now: Now) -> List[str]:
@@ -243,7 +250,7 @@ def report(memory: Memory, outcome: str, now: Now, most: Optional[int] = None) -
     shown = [f for f, standing in memory.standings(now.today) if standing == "open" or delta(memory, f) == "RESOLVED"]
     shown = [f for f in shown if f.open or f.last_run == run["run"]]
     rows = [
-        f"| {delta(memory, f)} | {f.id} | {f.severity} | {age(f, now.today)} | {cell(f.latest)} | {cell(place(f))} |"
+        f"| {delta(memory, f)} | {f.id} | {f.severity} | {age(f, now.today)} | {titles(f, cell)} | {cell(place(f))} |"
         for f in shown
     ]
     kept = rows
@@ -254,7 +261,7 @@ def report(memory: Memory, outcome: str, now: Now, most: Optional[int] = None) -
     because = [f"- because of {item['rule']}: {cell(', '.join(item['held']))}" for item in run["why"]]
     table = ["| delta | id | severity | age | title | place |", "| --- | --- | --- | --- | --- | --- |", *kept, ""]
     decided = [
-        f"- {s} {f.id}: {cell(f.title)}" for f, s in memory.standings(now.today) if s not in ("open", "resolved")
+        f"- {s} {f.id}: {titles(f, cell)}" for f, s in memory.standings(now.today) if s not in ("open", "resolved")
     ]
     lapsed = [f"- lapsed {cell(said)}" for said in lapses(memory, now.today)]
     asked = [f"- {name}: {cell(row['question'])}" for name, row in memory.questions.items() if row["answer"] is None]
