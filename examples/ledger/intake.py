@@ -84,7 +84,7 @@ def run_row(prepared: Prepared, memory: Memory, ends: Ends, now: Now, new_only: 
     number = ends.count["runs"] + 1
     row: Row = {"v": 1, "run": number, "type": kind, "ts": now.ts, "by": p.by, "label": p.label, "sha": p.sha}
     row.update(code=p.code, scope=p.scope, report=p.report, checks=p.checks, claimed=p.claimed, not_tested=p.not_tested)
-    before = {name: found.severity for name, found in memory.findings.items()}
+    before = {found.id: found.severity for found in memory.open(now.today)}  # what comes out of a cover is new
     seen = compared(memory, p.stated, row, p.tree, now.today)
     warnings = [*p.stated.warnings, *seen.warnings]
     row.update(findings=seen.findings, resolved=seen.resolved, questions=seen.questions, warnings=warnings)

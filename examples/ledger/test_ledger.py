@@ -380,6 +380,13 @@ CASES = [
         with_(fenced() + APPROVAL, 0, "--new-only", kept=True, out=["F-1 | Blocker"]),
     ),
     case(
+        "51 what a change brings out of its quarantine is new",
+        run(but(B, test="t.py::x")),
+        do(f"quarantine t.py::x --until 2026-12-10 {WHY}"),
+        with_(fenced() + APPROVAL, 0, "--new-only --fail-on risks"),
+        with_(fenced(but(B, id="F-1", **{"class": "real-defect"})) + APPROVAL, 1, "--new-only --fail-on risks"),
+    ),
+    case(
         "findings in a list of a reply",
         reply("1. So:\n\n    ```findings\n    " + stated(A) + "\n    ```\n" + APPROVAL, verdict="blocked"),
     ),

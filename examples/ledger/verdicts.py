@@ -90,7 +90,8 @@ def judge(
 ) -> None:
     """Store verdict and why in the row of a run that memory has applied already.
 
-    raised: of the findings, only these ids and what is new or has come back count, and only this run's checks.
+    raised: of the findings, only these ids (worse now, or covered before) and what is new or has come back count, and
+    only this run's checks.
     """
     counted, checks = memory.open(today), red(memory)
     if raised is not None:
