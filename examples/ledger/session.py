@@ -14,7 +14,7 @@ from memory import Memory
 from repository import repository
 
 Each = Callable[[Memory, str, Row], None]
-ALWAYS = verdicts.Fresh(1, 0, 0, 0, None, "")
+ALWAYS = verdicts.Fresh(1, 0, 0, None, "")
 DEFAULTS = argparse.Namespace(any_code=False, max_commits_behind=None, min_run_number=0, max_age_hours=None)
 _STAMP = re.compile("([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})Z")
 
@@ -106,9 +106,8 @@ class Session:
 
     def fresh(self, options: argparse.Namespace, row: Row, stored: Row, runs: int) -> verdicts.Fresh:
         """What the gate needs to know of time and code; row is the run that is judged, stored the last on disk."""
-        age, stored_age = (self._age(run["ts"]) for run in (row, stored))
         code = "" if options.any_code else self._moved(row, options.max_commits_behind)
-        return verdicts.Fresh(runs, options.min_run_number, age, stored_age, options.max_age_hours, code)
+        return verdicts.Fresh(runs, options.min_run_number, self._age(stored["ts"]), options.max_age_hours, code)
 
     def _age(self, ts: str) -> float:
         stamped = moment_of(ts)

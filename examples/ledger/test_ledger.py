@@ -127,9 +127,9 @@ def gate(status: int, options: str = "", at: Optional[str] = None, **wants: Any)
     return do(f"gate {options}", status, at, **wants)
 
 
-def with_(text: str, status: int, options: str = "", **wants: Any) -> Step:
+def with_(text: str, status: int, options: str = "", at: Optional[str] = None, **wants: Any) -> Step:
     """The gate of a change."""
-    return Step(f"gate --with r.md {options}", {"status": status, **wants}, [("r.md", text)])
+    return Step(f"gate --with r.md {options}", {"status": status, **wants}, [("r.md", text)], at)
 
 
 def but(found: Finding, **changes: Any) -> Finding:
@@ -677,9 +677,12 @@ class LogTest(LedgerTest):
     def test_case_29_ages(self) -> None:
         self.take(gate(4, err=["no ledger"]))
         self.take(run(at=day(3)))
+        approval = fenced() + APPROVAL
         self.made(
             gate(0, "--max-age-hours 48", at=day(5)),
             gate(5, "--max-age-hours 48", at=day(5, "10:00:01"), out=["older than 48 hours"]),
+            with_(approval, 0, "--max-age-hours 48", at=day(5)),
+            with_(approval, 5, "--max-age-hours 48", at=day(5, "10:00:01"), out=["older than 48 hours"]),
             gate(0, at=day(3, "09:50:00")),
             gate(5, at=day(3, "09:49:59"), out=["601 seconds ahead"]),
         )

@@ -108,22 +108,21 @@ def judge(
 
 
 class Fresh(NamedTuple):
-    """What decides whether the last run may still be judged by; None in a limit is no limit.
+    """What decides whether the ledger may still be judged by; None in a limit is no limit.
 
-    age: seconds, negative if it is stamped ahead. code: "" if it is that code, or why it is not.
+    age: of the last stored run, in seconds; negative if it is stamped ahead. code: "" if it is that code, or why not.
     """
 
     runs: int
     least_runs: int
     age: float
-    stored_age: float
     most_hours: Optional[float]
     code: str
 
 
 _STALE: Tuple[Callable[[Fresh], str], ...] = (
     lambda f: f"run {f.runs} is below the minimum, {f.least_runs}" if f.runs < f.least_runs else "",
-    lambda f: f"stamped {-f.stored_age:.0f} seconds ahead of the clock" if f.stored_age < -MOST_AHEAD else "",
+    lambda f: f"stamped {-f.age:.0f} seconds ahead of the clock" if f.age < -MOST_AHEAD else "",
     lambda f: f"older than {f.most_hours:g} hours" if f.most_hours is not None and f.age > f.most_hours * 3600 else "",
     lambda f: f.code,
 )
