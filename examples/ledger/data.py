@@ -6,7 +6,7 @@ from urllib.parse import quote
 from findings import inside
 from memory import Finding, Memory
 from verdicts import Judged
-from views import Now, age, counts, delta, lapses, place, plain, titles
+from views import SENSITIVE, Now, age, counts, delta, lapses, place, plain, titles
 
 VERSION = "0.1.0"
 INFORMATION = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html"
@@ -76,9 +76,14 @@ def sarif(memory: Memory, now: Now, fallback: str, suppressed: bool) -> Dict[str
     return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
 
 
+def _uri(path: str) -> str:
+    """The path as a relative reference, which is the same place, and no word of a verdict."""
+    return SENSITIVE.sub(lambda match: f"{match[1]}%{ord(match[2]):02X}", quote(path, safe="/-._~"))
+
+
 def _result(memory: Memory, f: Finding, standing: str, fallback: str) -> Dict[str, object]:
     placed = inside(f.path)
-    where: Dict[str, object] = {"artifactLocation": {"uri": quote(f.path or "" if placed else fallback, safe="/-._~")}}
+    where: Dict[str, object] = {"artifactLocation": {"uri": _uri(f.path or "" if placed else fallback)}}
     if placed and f.line:
         where["region"] = {"startLine": f.line}
     result: Dict[str, object] = {

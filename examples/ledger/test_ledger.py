@@ -1223,11 +1223,13 @@ class ViewTest(LedgerTest):
     def test_places_in_sarif_are_relative(self) -> None:
         for path, uri in (
             ("/etc/passwd", "README.md"), ("C:\\x.py", "README.md"), ("../up.py", "README.md"),
-            ("a b/%é.py", "a%20b/%25%C3%A9.py"), ("x/a:b.py", "x/a%3Ab.py"),
+            ("a b/%é.py", "a%20b/%25%C3%A9.py"), ("x/a:b.py", "x/a%3Ab.py"), ("x/request_changes", "x/reques%74_changes"),
         ):  # fmt: skip
             shutil.rmtree(".verdict", ignore_errors=True)
             self.take(run(but(A, path=path)))
             self.assertEqual(uri, self.uri(self.sarif()["results"][0]))
+        self.take(run({"title": "No place", "severity": "Blocker"}))
+        self.assertEqual("reques%74_changes", self.uri(self.sarif("--fallback request_changes")["results"][0]))
 
     def test_paths_of_windows(self) -> None:
         self.take(run(but(B, path="api\\sub\\client.py"), entry={"path": "api/sub/client.py"}))

@@ -20,7 +20,7 @@ LONGEST_COMMENT = 50000  # characters; the service refuses comments of more than
 
 _ACTS = re.compile("[^ -~]|[@<>]")
 # Where the contract may read a marker, a statement or a refusal: an escape for the last letter makes that no word.
-_SENSITIVE = re.compile(
+SENSITIVE = re.compile(
     r"""([="][^a-z0-9]*verdic|verdic(?=t[^a-z0-9]*(?:[="]|approv|request|change|$))
     |reques(?=t[a-z]*[^a-z0-9]*change)|changes?[^a-z0-9]*reques)(t)""",
     re.IGNORECASE | re.VERBOSE,
@@ -32,7 +32,7 @@ def plain(text: object, most: int = 0) -> str:
     """One line of printable ASCII in which nothing acts, cut to most characters if that is not 0."""
     shown = _ACTS.sub(_escape, str(text))
     shown = shown if not most or len(shown) <= most else shown[: most - 3] + "..."
-    shown = _SENSITIVE.sub(lambda match: match[1] + _escape(match, 2), shown)
+    shown = SENSITIVE.sub(lambda match: match[1] + _escape(match, 2), shown)
     return _LOG_COMMAND.sub(lambda match: "#\\u0023" if match[0] == "##" else (match[1] or "") + "\\u003a", shown)
 
 
