@@ -1,5 +1,6 @@
 """What leaves the ledger for programs: JSON, and SARIF 2.1.0 for whoever shows findings beside the code."""
 
+import re
 from typing import Dict, List
 from urllib.parse import quote
 
@@ -76,6 +77,11 @@ def sarif(memory: Memory, now: Now, fallback: str, suppressed: bool) -> Dict[str
     return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
 
 
+def _unlinked(text: str) -> str:
+    """The text without embedded links (SARIF 2.1.0, 3.11.6): a bracket behind a backslash, and that behind no other."""
+    return re.sub(r"(\\*)([][])", lambda match: r"\u005c" * len(match[1]) + "\\" + match[2], plain(text))
+
+
 def _uri(path: str) -> str:
     """The path as a relative reference, which is the same place, and no word of a verdict."""
     return SENSITIVE.sub(lambda match: f"{match[1]}%{ord(match[2]):02X}", quote(path, safe="/-._~"))
@@ -89,7 +95,7 @@ def _result(memory: Memory, f: Finding, standing: str, fallback: str) -> Dict[st
     result: Dict[str, object] = {
         "ruleId": plain(f.rule or "review-finding"),
         "level": LEVELS[f.severity],
-        "message": {"text": f"{f.id} {f.severity}: {titles(f, plain)}"},
+        "message": {"text": f"{f.id} {f.severity}: {titles(f, _unlinked)}"},
         "locations": [{"physicalLocation": where}],
         "partialFingerprints": {"verdictLedger/v1": f.key},
         "baselineState": "new" if delta(memory, f) == "NEW" else "unchanged",

@@ -278,6 +278,12 @@ CASES = [
         do("brief", lines={"@": 0, r"F-1 \|": 1}),
     ),
     case(
+        "32 a title with links",
+        run({"title": r"See www.evil.example and GH-1, [x](https://evil.example) \[y](z)", "severity": "Minor"}),
+        do("report", lines={r"www\.|GH-1|\[": 0}),
+        do("sarif", out=[json.dumps(r"\[x\](https://evil.example) \u005c\[y\](z)")[1:-1]]),
+    ),
+    case(
         "33 what came back is on top",
         run(but(C, severity="Minor")),
         run(),

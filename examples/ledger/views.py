@@ -42,8 +42,8 @@ def _escape(match: "re.Match[str]", group: int = 0) -> str:
 
 
 def cell(text: object) -> str:
-    """The same for Markdown: what could be markup becomes a character reference."""
-    return re.sub("[^A-Za-z0-9 .,-]", lambda match: f"&#{ord(match[0])};", plain(text))
+    """The same for Markdown: what could be markup, a link or a reference becomes a character reference."""
+    return re.sub("[^A-Za-z0-9 ,]", lambda match: f"&#{ord(match[0])};", plain(text))
 
 
 class Now(NamedTuple):
