@@ -1321,6 +1321,17 @@ class ViewTest(LedgerTest):
         ran = self.take(gate(0, "--format github-comment", out=["further findings are left out"]))
         self.assertLess(len(ran.out), 65536)
 
+    def test_every_list_of_a_long_comment_is_cut_off(self) -> None:
+        hostile = "#" * 1800
+        asked = [{"question": f"{n} {hostile}"} for n in range(9)]
+        gap = [f"{n} {hostile}" for n in range(9)]
+        found = [{"title": f"{n} {hostile[:190]}", "path": hostile} for n in range(90)]
+        self.take(run(*found, gap=gap, more={"questions": asked}, options=f"--by {hostile}"))
+        self.made(*(do(f"accept F-{number} {DECIDED}") for number in range(1, 7)))
+        ran = self.take(gate(0, "--format github-comment", lines={"^- [0-9]+ more are": 3, "^- because .* more$": 1}))
+        self.assertLess(len(ran.out), 65536)
+        self.take(do("report", lines={"more are left out": 0, "^- not tested": 9, r"^\| NEW": 84}))
+
     def test_the_outcome_of_the_gate_as_json(self) -> None:
         self.take(run(BLOCKER))
         made = json.loads(self.call("gate --format json").out)

@@ -6,7 +6,9 @@ printable ASCII in which nothing acts: no verdict by verdict_contract, no mentio
 
 import datetime
 import re
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Callable, Dict, List, NamedTuple, Sequence
 
 from chain import Row
 from deltas import Tree
@@ -16,7 +18,9 @@ from verdicts import Judged
 
 MARKER = "<!-- review-ledger -->"  # by this line the comment is found again
 LONGEST_LINE = 200
-LONGEST_COMMENT = 50000  # characters; the service refuses comments of more than 65,536
+# Characters of a comment: of its table, of each other list, of what made a rule hold. The service refuses comments of
+# more than 65,536; what stands in no list takes less than 8,000.
+LONGEST_TABLE, LONGEST_LIST, LONGEST_HELD = 36000, 5000, 400
 
 _ACTS = re.compile("[^ -~]|[@<>]")
 # Where the contract may read a marker, a statement or a refusal: an escape for the last letter makes that no word.
@@ -41,9 +45,9 @@ def _escape(match: "re.Match[str]", group: int = 0) -> str:
     return f"\\u{code:04x}" if code >> 16 == 0 else f"\\U{code:08x}"
 
 
-def cell(text: object) -> str:
+def cell(text: object, most: int = 0) -> str:
     """The same for Markdown: what could be markup, a link or a reference becomes a character reference."""
-    return re.sub("[^A-Za-z0-9 ,]", lambda match: f"&#{ord(match[0])};", plain(text))
+    return re.sub("[^A-Za-z0-9 ,]", lambda match: f"&#{ord(match[0])};", plain(text, most))
 
 
 class Now(NamedTuple):
@@ -91,7 +95,7 @@ def counts(memory: Memory, today: datetime.date) -> Dict[str, int]:
 
 def lapses(memory: Memory, today: datetime.date) -> List[str]:
     """The acceptances and dismissals that no longer hold, while the finding is open."""
-    found = ((f, memory.lapse(f, today)) for f in memory.findings.values() if f.open)
+    found = ((f, memory.lapse(f, today)) for f, _ in memory.standings(today) if f.open)
     return [f"{f.id}: {why}" for f, why in found if why]
 
 
@@ -244,36 +248,53 @@ def history(pasts: Sequence[Past], now: Now) -> List[str]:
 # --- Markdown -------------------------------------------------------------------------------------
 
 
-def report(memory: Memory, outcome: str, now: Now, most: Optional[int] = None) -> List[str]:
-    """The state as Markdown, the outcome first. most cuts the table off at so many characters, and says so."""
+def _cut(lines: Sequence[str], most: int, *rest: str) -> List[str]:
+    """The first lines that come to most characters, then rest, which says how many are left out."""
+    kept = sum(end <= most for end in accumulate(len(line) + 1 for line in lines)) if most else len(lines)
+    return [*lines[:kept], *(text.format(len(lines) - kept) for text in rest if kept < len(lines))]
+
+
+def _table(memory: Memory, now: Now, cut: bool) -> List[str]:
+    """What is open, and what the last run resolved."""
     run = memory.last or {}
-    shown = [f for f, standing in memory.standings(now.today) if standing == "open" or delta(memory, f) == "RESOLVED"]
-    shown = [f for f in shown if f.open or f.last_run == run["run"]]
+    shown = [f for f, s in memory.standings(now.today) if s == "open" or (not f.open and f.last_run == run["run"])]
+    form = partial(cell, most=cut and LONGEST_LINE)
     rows = [
-        f"| {delta(memory, f)} | {f.id} | {f.severity} | {age(f, now.today)} | {titles(f, cell)} | {cell(place(f))} |"
+        f"| {delta(memory, f)} | {f.id} | {f.severity} | {age(f, now.today)} | {titles(f, form)} | {form(place(f))} |"
         for f in shown
     ]
-    kept = rows
-    while most is not None and kept and sum(map(len, kept)) > most:
-        kept = kept[: len(kept) // 2]
-    about = f"Run {run['run']} ({run['type']}), {run['ts']}{', by ' + cell(run['by']) if run['by'] else ''}{now.clock}."
-    left = [f"{len(rows) - len(kept)} further findings are left out here."] * (len(kept) < len(rows))
-    because = [f"- because of {item['rule']}: {cell(', '.join(item['held']))}" for item in run["why"]]
-    table = ["| delta | id | severity | age | title | place |", "| --- | --- | --- | --- | --- | --- |", *kept, ""]
-    decided = [
-        f"- {s} {f.id}: {titles(f, cell)}" for f, s in memory.standings(now.today) if s not in ("open", "resolved")
-    ]
-    lapsed = [f"- lapsed {cell(said)}" for said in lapses(memory, now.today)]
-    asked = [f"- {name}: {cell(row['question'])}" for name, row in memory.questions.items() if row["answer"] is None]
-    missing = [f"- not tested: {cell(text)}" for text in run["not_tested"]]
-    parts = (("Decided", decided + lapsed), ("Questions", asked), ("Not tested", missing))
-    more = [line for title, lines in parts if lines for line in (f"## {title}", "", *lines, "")]
-    return [f"# Review ledger: {outcome}", "", about, "", *because, "", *(table if rows else []), *left, *more]
+    head = ["| delta | id | severity | age | title | place |", "| --- | --- | --- | --- | --- | --- |"]
+    return [*head, *_cut(rows, cut and LONGEST_TABLE, "", "{} further findings are left out here."), ""] if rows else []
+
+
+def _lists(memory: Memory, now: Now, cut: bool) -> List[str]:
+    """What lapsed and what is decided, open questions, what was not tested; each part under a title."""
+    form = partial(cell, most=cut and LONGEST_LINE)
+    told = memory.standings(now.today)
+    decided = [f"- lapsed {form(said)}" for said in lapses(memory, now.today)]
+    decided += [f"- {s} {f.id}: {titles(f, form)}" for f, s in told if s not in ("open", "resolved")]
+    asked = [f"- {name}: {form(row['question'])}" for name, row in memory.questions.items() if row["answer"] is None]
+    missing = [f"- not tested: {form(text)}" for text in (memory.last or {})["not_tested"]]
+    parts = (("Decided", decided), ("Questions", asked), ("Not tested", missing))
+    most, rest = cut and LONGEST_LIST, "- {} more are left out here."
+    return [line for title, lines in parts if lines for line in (f"## {title}", "", *_cut(lines, most, rest), "")]
+
+
+def report(memory: Memory, outcome: str, now: Now, cut: bool = False) -> List[str]:
+    """The state as Markdown, the outcome first. cut: only so much of every text and list that a comment can hold it."""
+    run = memory.last or {}
+    form = partial(cell, most=cut and LONGEST_LINE)
+    by = f", by {form(run['by'])}" if run["by"] else ""
+    about = f"Run {run['run']} ({run['type']}), {run['ts']}{by}{now.clock}."
+    held = [(why["rule"], _cut(list(map(form, why["held"])), cut and LONGEST_HELD, "{} more")) for why in run["why"]]
+    because = [f"- because of {rule}: {', '.join(texts)}" for rule, texts in held]
+    body = [*_table(memory, now, cut), *_lists(memory, now, cut)]
+    return [f"# Review ledger: {outcome}", "", about, "", *because, "", *body]
 
 
 def comment(memory: Memory, judged: Judged, now: Now) -> List[str]:
     """The report as a comment on a pull request, below a line to find it by; it ends in what would clear the gate."""
     stale = [f"- stale: {cell(said)}" for said in judged.stale]
     clears = [f"- clears {cell(said)}" for said in judged.clear or ["nothing to clear"]]
-    body = report(memory, f"{judged.outcome} (exit {judged.status})", now, LONGEST_COMMENT)
+    body = report(memory, f"{judged.outcome} (exit {judged.status})", now, cut=True)
     return [MARKER, *body, *stale, *clears]
