@@ -687,6 +687,7 @@ class LogTest(LedgerTest):
         self.made(
             gate(0, "--max-age-hours 48", at=day(5)),
             gate(5, "--max-age-hours 48", at=day(5, "10:00:01"), out=["older than 48 hours"]),
+            gate(5, "--max-age-hours 1 --format github-comment", at=day(5), lines={"^# .*: pass but stale .exit": 1}),
             with_(approval, 0, "--max-age-hours 48", at=day(5)),
             with_(approval, 5, "--max-age-hours 48", at=day(5, "10:00:01"), out=["older than 48 hours"]),
             gate(0, at=day(3, "09:50:00")),

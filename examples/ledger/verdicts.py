@@ -137,6 +137,11 @@ class Judged(NamedTuple):
     stale: List[str]
     clear: List[str]
 
+    @property
+    def words(self) -> str:
+        """The answer in one line, for people."""
+        return f"{self.outcome}{' but stale' if self.stale else ''} (exit {self.status})"
+
 
 def gate(memory: Memory, fresh: Fresh, today: datetime.date, fail_on: str, new_only: bool) -> Judged:
     """Judge the last run and what is open now. fail_on: "fail" or "risks"; new_only leaves out what was open before."""

@@ -129,7 +129,7 @@ def status(memory: Memory, judged: Judged, now: Now) -> List[str]:
 def gate_text(memory: Memory, judged: Judged, now: Now) -> List[str]:
     """The gate's answer; it ends in what would clear it."""
     return [
-        f"{judged.outcome}{' but stale' if judged.stale else ''} (exit {judged.status}){now.clock}",
+        f"{judged.words}{now.clock}",
         f"head {now.head}",
         *(f"stale: {plain(said)}" for said in judged.stale),
         *(f"because of {name}: {plain(held)}" for name, held in judged.why),
@@ -296,5 +296,4 @@ def comment(memory: Memory, judged: Judged, now: Now) -> List[str]:
     """The report as a comment on a pull request, below a line to find it by; it ends in what would clear the gate."""
     stale = [f"- stale: {cell(said)}" for said in judged.stale]
     clears = [f"- clears {cell(said)}" for said in judged.clear or ["nothing to clear"]]
-    body = report(memory, f"{judged.outcome} (exit {judged.status})", now, cut=True)
-    return [MARKER, *body, *stale, *clears]
+    return [MARKER, *report(memory, judged.words, now, cut=True), *stale, *clears]
