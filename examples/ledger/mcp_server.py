@@ -7,7 +7,7 @@ spoken: with a handshake, and without; a request is of the latter if its _meta n
 import json
 import os
 import sys
-from typing import Any, BinaryIO, Callable, Dict, NamedTuple, Optional, Sequence
+from typing import Any, BinaryIO, Callable, Dict, Iterator, NamedTuple, Optional, Sequence
 
 import data
 import verdicts
@@ -264,11 +264,20 @@ def _reply(identity: object, **rest: object) -> Object:
     return {"jsonrpc": "2.0", "id": known, **rest}
 
 
+def _lines(source: BinaryIO) -> Iterator[bytes]:
+    """Every line; of one that is too long the first bytes, since the rest is no line, and so no request, of its own."""
+    for line in iter(lambda: source.readline(LONGEST_LINE + 2), b""):
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = source.readline(LONGEST_LINE)
+        yield line
+
+
 def serve(roots: Sequence[str], source: Optional[BinaryIO] = None, sink: Optional[BinaryIO] = None) -> int:
     """Answer line after line until there is no more, or nobody reads; returns the exit status, 0."""
     server = Server(roots)
     source, sink = source or sys.stdin.buffer, sink or sys.stdout.buffer
-    for line in iter(lambda: source.readline(LONGEST_LINE + 2), b""):
+    for line in _lines(source):
         answer = server.answer(line) if line.strip() else None
         if answer is not None:
             try:

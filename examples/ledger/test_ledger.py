@@ -1561,6 +1561,14 @@ class ServerTest(LedgerTest):
         answers = [json.loads(line) for line in ran.stdout.splitlines()]
         self.assertEqual((0, b"", ["a", None]), (ran.returncode, ran.stderr, [answer["id"] for answer in answers]))
 
+    def test_the_rest_of_a_line_that_is_too_long_is_no_request(self) -> None:
+        ping, sink = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n', io.BytesIO()
+        with unittest.mock.patch.object(mcp_server, "LONGEST_LINE", 98):
+            mcp_server.serve([".verdict"], io.BytesIO(b"[" * 300 + ping + ping), sink)
+            mcp_server.serve([".verdict"], io.BytesIO(b"x" * 300), sink)
+        answers = [json.loads(line) for line in sink.getvalue().splitlines()]
+        self.assertEqual([None, 1, None], [answer["id"] for answer in answers])
+
 
 # --- What must hold for every history -------------------------------------------------------------
 
