@@ -199,7 +199,9 @@ class Server:
             _check(tool, arguments)
             given = self._run(tool, dict(arguments))
         except (_BadArgument, Problem) as why:
-            return {"content": [{"type": "text", "text": views.plain(why)}], "isError": True}
+            return _failed(why)
+        except Exception as error:  # noqa: BLE001 - one ledger that makes no sense does not end the others
+            return _failed(f"unexpected {type(error).__name__}: {error}")
         text = json.dumps(given, sort_keys=True)
         return {"content": [{"type": "text", "text": text}], "structuredContent": given, "isError": False}
 
@@ -210,6 +212,10 @@ class Server:
         if project not in self.roots:
             raise _BadArgument("project: not in list_projects")
         return tool.run(Session(self.roots[project]), arguments)
+
+
+def _failed(why: object) -> Object:
+    return {"content": [{"type": "text", "text": views.plain(why)}], "isError": True}
 
 
 def _check_meta(meta: Object) -> None:

@@ -1546,6 +1546,15 @@ class ServerTest(LedgerTest):
         given = self.tool("get_verdict")
         self.assertEqual((True, "runs: broken at 1"), (given["isError"], given["content"][0]["text"]))
 
+    def test_a_row_that_is_signed_and_makes_no_sense_is_one_too(self) -> None:
+        bad = {**self.rows()[0], "findings": [{}]}
+        bad.pop("hash")
+        Path(".verdict/runs.jsonl").write_bytes(chain.seal(bad, chain.FIRST))
+        Path(".verdict/decisions.jsonl").unlink()
+        given = self.tool("get_verdict")
+        self.assertEqual((True, "unexpected KeyError: 'id'"), (given["isError"], given["content"][0]["text"]))
+        self.assertFalse(self.tool("list_projects")["isError"])
+
     def test_further_folders(self) -> None:
         server = mcp_server.Server([".verdict", "other/.verdict", "third/.verdict", "more/other/.verdict"])
         self.assertEqual(4, len(server.roots))
