@@ -31,7 +31,10 @@ def moment_of(text: object) -> Optional[datetime.datetime]:
 
 
 def clock() -> Tuple[datetime.datetime, str]:
-    """The time in UTC, and a note for every output where VERDICT_LEDGER_NOW set it. Raises Refused for no time."""
+    """The time in UTC, and a note for every output of the commands, where VERDICT_LEDGER_NOW set it.
+
+    Raises Refused where that is no time.
+    """
     said = os.environ.get("VERDICT_LEDGER_NOW")
     if said is None:
         return datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0), ""
