@@ -14,7 +14,7 @@
 # Exit status: that of review_gate.py; 1 or that of change_diff.py where there is no diff to review, as in a shallow
 # clone or where there are several merge bases; 2 for wrong arguments.
 set -euo pipefail
-export GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/dev/null # what stands in for an object here is not what lands
+export GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/dev/null/none # what stands in for an object here is not what lands
 
 readonly folder=tools/verdict # on BASE: change_diff.py, review_gate.py, and what they load
 
